@@ -1,0 +1,131 @@
+package results
+
+import "time"
+
+// Schema is the version of [Trial]'s JSON. A reader takes this version and
+// older ones it knows, and refuses any other by its number.
+const Schema = 1
+
+// Trial is one trial of one arm, raw: what was run, on what, and what came
+// out. A run's folder holds trials.jsonl, one Trial a line, each written and
+// synced before the next trial starts. Durations are integer nanoseconds.
+// No host name, user or absolute path is in it.
+type Trial struct {
+	Schema int       `json:"schema"`
+	Run    string    `json:"run"`   // the run's id: its UTC start and seed
+	Arm    string    `json:"arm"`   // the arm's name, e.g. "lanes=4"
+	Trial  int       `json:"trial"` // from 1, within the arm
+	Order  int       `json:"order"` // from 1, within the run, as executed
+	Seed   uint64    `json:"seed"`  // of this trial's work
+	Start  time.Time `json:"start"`
+
+	Binary      Binary      `json:"binary"`
+	Environment Environment `json:"environment"`
+	Factors     Factors     `json:"factors"`
+
+	Wall      time.Duration `json:"wallNs,format:nano"`      // barrier to last reply
+	ServerCPU time.Duration `json:"serverCPUNs,format:nano"` // user+system, all servers
+	ClientCPU time.Duration `json:"clientCPUNs,format:nano"`
+	// ServerPeakRSS is the largest peak of any server, in bytes; 0: not known here.
+	ServerPeakRSS int64 `json:"serverPeakRSS"`
+
+	Calls   int64            `json:"calls"`   // answered ok or refused
+	Errors  map[string]int64 `json:"errors"`  // by class: failClosed codes, "transport", "refused" when unexpected
+	Dropped int64            `json:"dropped"` // intended, never issued
+	Events  int64            `json:"events"`  // appended in this trial
+	LogSize int64            `json:"logSize"` // bytes at the end
+
+	// Response is from the intended start, Service from the real one; by verb,
+	// and "all". HdrHistogram V2, compressed, base64; unit nanoseconds.
+	Response map[string]string `json:"response"`
+	Service  map[string]string `json:"service"`
+	// Phases says where the servers' time went, by step name.
+	Phases map[string]Phase `json:"phases"`
+
+	Lanes    []Lane    `json:"lanes"`
+	Promises []Promise `json:"promises"`
+	// Floor is the same disk asked for bare mkdir+append+fsync+release, beside
+	// this trial; nil where not measured.
+	Floor *Floor `json:"floor,omitzero"`
+}
+
+// Binary identifies the code that ran.
+type Binary struct {
+	Argv          []string `json:"argv"` // servers' command, base name only in first place
+	Revision      string   `json:"revision"`
+	Dirty         bool     `json:"dirty"`
+	SHA256        string   `json:"sha256"`
+	ServerVersion string   `json:"serverVersion"`
+	Go            string   `json:"go"`
+}
+
+// Environment is the fingerprint of the host, without its identity.
+type Environment struct {
+	OS           string  `json:"os"`
+	Arch         string  `json:"arch"`
+	Kernel       string  `json:"kernel"`
+	CPU          string  `json:"cpu"`
+	Cores        int     `json:"cores"`
+	Memory       int64   `json:"memory"` // bytes
+	Filesystem   string  `json:"filesystem"`
+	MountOptions string  `json:"mountOptions"`
+	LoadBefore   float64 `json:"loadBefore"`
+	Virtual      string  `json:"virtual"` // "none", or a VM's, container's or Wine's name; "unknown"
+}
+
+// Factors are the arm's levels.
+type Factors struct {
+	Lanes        int           `json:"lanes"`
+	CallsPerLane int           `json:"callsPerLane"`
+	Prefill      int           `json:"prefill"` // events already in the log
+	Actors       int           `json:"actors"`  // actors already in the log
+	Path         string        `json:"path"`    // "tail" or "replay"
+	Load         string        `json:"load"`    // "closed" or "open"
+	Think        time.Duration `json:"thinkNs,format:nano"`
+	Rate         float64       `json:"rate"` // calls a second and lane, open load
+	MessageBytes int           `json:"messageBytes"`
+	Fault        string        `json:"fault"` // "none", "kill-holder", …
+	Class        string        `json:"class"` // one of the Class constants
+}
+
+// The classes of evidence, weakest first.
+const (
+	ClassIdentical     = "identical workers"
+	ClassMixed         = "mixed servers"
+	ClassScriptedModel = "real clients with a scripted model"
+	ClassLiveModel     = "real clients with a live model"
+)
+
+// Lane is one lane's row.
+type Lane struct {
+	Lane    int           `json:"lane"`
+	Server  string        `json:"server"` // which server command, base name
+	Calls   int64         `json:"calls"`
+	Errors  int64         `json:"errors"`
+	Min     time.Duration `json:"minNs,format:nano"`
+	Median  time.Duration `json:"medianNs,format:nano"`
+	P99     time.Duration `json:"p99Ns,format:nano"`
+	Max     time.Duration `json:"maxNs,format:nano"`
+	MaxWait time.Duration `json:"maxWaitNs,format:nano"` // longest wait for the lock, where the server tells
+}
+
+// Phase sums one step of the commit over a trial.
+type Phase struct {
+	Count int64         `json:"count"`
+	Total time.Duration `json:"totalNs,format:nano"`
+	Max   time.Duration `json:"maxNs,format:nano"`
+}
+
+// Promise is one thing a trial must hold, checked from bytes.
+type Promise struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+}
+
+// Floor is what the disk itself takes.
+type Floor struct {
+	N      int           `json:"n"`
+	Median time.Duration `json:"medianNs,format:nano"`
+	P99    time.Duration `json:"p99Ns,format:nano"`
+}
