@@ -1,0 +1,220 @@
+package lanes_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gaia/lanes"
+	"gaia/results"
+)
+
+var host = results.Environment{OS: "linux", Arch: "amd64", CPU: "test", Cores: 2, Memory: 1 << 34, Filesystem: "ext4", Virtual: "none"}
+
+// trial is one that holds everything a rung asks at so many lanes.
+func trial(lanesN, n int) results.Trial {
+	h := results.NewHistogram()
+	for range 100 {
+		h.Record(5 * time.Millisecond)
+	}
+	t := results.Trial{
+		Schema: results.Schema, Run: "run", Arm: fmt.Sprintf("lanes=%d", lanesN), Trial: n, Start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
+		Lab: results.Binary{Revision: "abc"}, Environment: host, Wall: time.Second, Calls: int64(100 * lanesN),
+		Factors:  results.Factors{Lanes: lanesN, Prefill: 10_000, Path: "tail", Load: "closed", Fault: "none", Class: results.ClassIdentical},
+		Response: map[string]string{"all": h.String()}, Service: map[string]string{"all": h.String()},
+		Promises: []results.Promise{{Name: "whole lines", OK: true}},
+	}
+	for i := range lanesN {
+		t.Lanes = append(t.Lanes, results.Lane{Lane: i, Calls: 100})
+	}
+	return t
+}
+
+func trials(lanesN, n int, change func(*results.Trial)) []results.Trial {
+	var out []results.Trial
+	for i := 1; i <= n; i++ {
+		t := trial(lanesN, i)
+		if change != nil {
+			change(&t)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// last changes only the last of ten.
+func last(change func(*results.Trial)) func(*results.Trial) {
+	return func(t *results.Trial) {
+		if t.Trial == 10 {
+			change(t)
+		}
+	}
+}
+
+func source(ts ...[]results.Trial) []lanes.Source {
+	return []lanes.Source{{Run: results.Run{Name: "r", Trials: slices.Concat(ts...), Digest: "d"}}}
+}
+
+// conditions are trials that meet all three conditions at so many lanes.
+func conditions(n int) []results.Trial {
+	return slices.Concat(
+		trials(n, 10, func(t *results.Trial) {
+			t.Factors.Class, t.Arm = results.ClassScriptedModel, "real"
+		}),
+		trials(1, 3, func(t *results.Trial) { t.Factors.Prefill = 100 }),
+		trials(1, 3, nil),
+		trials(n, 1, func(t *results.Trial) {
+			t.Factors.Fault, t.Arm = "kill-holder", "kill"
+			t.Outage = &results.Outage{Injected: 3}
+		}),
+	)
+}
+
+func num(p *int) int {
+	if p == nil {
+		return 0
+	}
+	return *p
+}
+
+func TestRungIsValidatedOnlyByWhatTheRulesAsk(t *testing.T) {
+	slow := results.NewHistogram()
+	slow.Record(2 * time.Second)
+	for name, c := range map[string]struct {
+		trials   []results.Trial
+		measured int
+	}{
+		"ten good trials":                        {trials(6, 10, nil), 6},
+		"more lanes validate fewer":              {trials(8, 10, nil), 8},
+		"five lanes validate four":               {trials(5, 10, nil), 4},
+		"no trials":                              {nil, 0},
+		"nine trials":                            {trials(6, 9, nil), 0},
+		"a log of 9,999 events":                  {trials(6, 10, func(t *results.Trial) { t.Factors.Prefill = 9_999 }), 0},
+		"the replay path":                        {trials(6, 10, func(t *results.Trial) { t.Factors.Path = "replay" }), 0},
+		"a dirty tree":                           {trials(6, 10, func(t *results.Trial) { t.Lab.Dirty = true }), 0},
+		"no revision":                            {trials(6, 10, func(t *results.Trial) { t.Lab.Revision = "" }), 0},
+		"one broken promise":                     {trials(6, 10, last(func(t *results.Trial) { t.Promises[0].OK = false })), 0},
+		"one unchecked promise":                  {trials(6, 10, last(func(t *results.Trial) { t.Promises[0] = results.Promise{Name: "x", Skipped: true} })), 0},
+		"no promises at all":                     {trials(6, 10, last(func(t *results.Trial) { t.Promises = nil })), 0},
+		"one error":                              {trials(6, 10, last(func(t *results.Trial) { t.Errors = map[string]int64{"transport": 1} })), 0},
+		"one failed closed":                      {trials(6, 10, last(func(t *results.Trial) { t.Errors = map[string]int64{"GAIA_LOCK_TIMEOUT": 1} })), 0},
+		"one lane under half the mean":           {trials(6, 10, last(func(t *results.Trial) { t.Lanes[2].Calls = 40 })), 0},
+		"a lane without a row":                   {trials(6, 10, last(func(t *results.Trial) { t.Lanes = t.Lanes[1:] })), 0},
+		"a slow p99":                             {trials(6, 10, last(func(t *results.Trial) { t.Response["all"] = slow.String() })), 0},
+		"no latencies":                           {trials(6, 10, last(func(t *results.Trial) { t.Response = nil })), 0},
+		"another platform":                       {trials(6, 10, func(t *results.Trial) { t.Environment.OS = "windows" }), 0},
+		"the same system under Wine":             {trials(6, 10, func(t *results.Trial) { t.Environment.Virtual = "Wine" }), 0},
+		"six that failed and eight that held":    {slices.Concat(trials(6, 10, last(func(t *results.Trial) { t.Promises[0].OK = false })), trials(8, 10, nil)), 0},
+		"four held, six failed, eight held":      {slices.Concat(trials(4, 10, nil), trials(6, 10, last(func(t *results.Trial) { t.Promises[0].OK = false })), trials(8, 10, nil)), 4},
+		"eight that failed and six that held":    {slices.Concat(trials(8, 10, last(func(t *results.Trial) { t.Promises[0].OK = false })), trials(6, 10, nil)), 6},
+		"ten that held and one more that failed": {slices.Concat(trials(6, 10, nil), trials(6, 1, func(t *results.Trial) { t.Promises[0].OK = false })), 0},
+	} {
+		if got := num(lanes.Evidence(source(c.trials), host).Measured); got != c.measured {
+			t.Errorf("%s: measured %d, want %d", name, got, c.measured)
+		}
+	}
+}
+
+func TestWithoutRecordsTheLadderIsInheritedPolicy(t *testing.T) {
+	e := lanes.Evidence(nil, host)
+	if e.Supported != 4 || num(e.NextValidationTarget) != 6 || num(e.UnprovenWithRealClients) != 8 || e.Measured != nil || e.Provenance != nil {
+		t.Errorf("got %+v", e)
+	}
+	if !strings.Contains(e.Policy, "inherited policy") || len(e.Missing) != 4 {
+		t.Errorf("policy %q, missing %q", e.Policy, e.Missing)
+	}
+	b, err := results.Marshal(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"supported":4,"nextValidationTarget":6,"unprovenWithRealClients":8,"measured":null,`; !strings.HasPrefix(string(b), want) {
+		t.Errorf("JSON begins %.120s", b)
+	}
+}
+
+func TestSupportedRisesOnlyWithAllThreeConditions(t *testing.T) {
+	all := source(trials(6, 10, nil), conditions(6))
+	if e := lanes.Evidence(all, host); e.Supported != 6 || num(e.NextValidationTarget) != 8 || len(e.Missing) == 0 {
+		t.Errorf("with all: %+v", e)
+	}
+	without := func(drop func(*results.Trial) bool) []lanes.Source {
+		return source(trials(6, 10, nil), slices.DeleteFunc(conditions(6), func(t results.Trial) bool { return drop(&t) }))
+	}
+	grown := results.NewHistogram()
+	grown.Record(20 * time.Millisecond)
+	for name, c := range map[string]struct {
+		runs    []lanes.Source
+		missing string
+	}{
+		"no real clients": {without(func(t *results.Trial) bool { return t.Factors.Class != results.ClassIdentical }), "real clients at 6 lanes"},
+		"no small log":    {without(func(t *results.Trial) bool { return t.Factors.Prefill == 100 }), "a read path of bounded cost"},
+		"nobody killed":   {without(func(t *results.Trial) bool { return t.Outage != nil }), "a holder's death survived"},
+		"a death not survived": {source(trials(6, 10, nil), conditions(6), trials(6, 1, func(t *results.Trial) {
+			t.Factors.Fault, t.Outage = "kill-holder", &results.Outage{Injected: 1, FailClosed: 2}
+		})), "2 calls of other lanes failed closed"},
+		"a kill that struck nobody": {source(trials(6, 10, nil), slices.DeleteFunc(conditions(6), func(t results.Trial) bool { return t.Outage != nil }),
+			trials(6, 1, func(t *results.Trial) { t.Factors.Fault, t.Outage = "kill-holder", &results.Outage{} })), "no holder was killed"},
+		"a cost that grows": {source(trials(6, 10, nil), conditions(6), trials(1, 7, func(t *results.Trial) {
+			t.Service = map[string]string{"all": grown.String()}
+		})), "4.0"},
+	} {
+		e := lanes.Evidence(c.runs, host)
+		if e.Supported != 4 || !strings.Contains(strings.Join(e.Missing, "\n"), c.missing) {
+			t.Errorf("%s: supported %d, missing %q", name, e.Supported, e.Missing)
+		}
+	}
+}
+
+func TestAnOwnRunWinsAndTheNewestIsQuotedWhateverItShows(t *testing.T) {
+	at := func(day int, name string, own bool, ts []results.Trial) lanes.Source {
+		for i := range ts {
+			ts[i].Start = time.Date(2026, 2, day, 0, 0, 0, 0, time.UTC)
+		}
+		return lanes.Source{Run: results.Run{Name: name, Trials: ts, Digest: name}, Own: own}
+	}
+	good := at(1, "good", false, trials(8, 10, nil))
+	bad := at(2, "bad", false, trials(8, 10, func(t *results.Trial) { t.Promises[0].OK = false }))
+	own := at(1, "own", true, trials(4, 10, nil))
+	e := lanes.Evidence([]lanes.Source{bad, good}, host)
+	if e.Measured != nil || e.Provenance.Digest != "bad" || e.Provenance.PromisesHeld {
+		t.Errorf("an older good run hid a newer bad one: %+v", e.Provenance)
+	}
+	if e = lanes.Evidence([]lanes.Source{bad, own, good}, host); num(e.Measured) != 4 || e.Provenance.Digest != "own" {
+		t.Errorf("own run not quoted: %+v", e.Provenance)
+	}
+}
+
+func TestProvenanceSaysWhetherItIsThisHost(t *testing.T) {
+	runs := source(trials(6, 10, nil))
+	p := lanes.Evidence(runs, host).Provenance
+	if !p.SameHost || p.Trials != 10 || p.CallsPerSecond != 600 || p.P50Ms < 4.9 || p.P50Ms > 5.1 || !p.PromisesHeld || p.LogEvents != 10_000 {
+		t.Errorf("got %+v", p)
+	}
+	other := host
+	other.CPU = "another"
+	if p := lanes.Evidence(runs, other).Provenance; p.SameHost || p.Host != "not measured here" {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestMoreLanesThanTheLimitAreRefusedNeverClamped(t *testing.T) {
+	e := lanes.Evidence(source(trials(8, 10, nil)), host)
+	for _, c := range []struct {
+		n            int
+		experimental bool
+		refused      string
+	}{
+		{4, false, ""}, {5, true, ""}, {8, true, ""},
+		{5, false, "5 lanes refused: 4 are supported, 6 is the next validation target; missing for it: "},
+		{8, false, "--experimental-lanes accepts an unproven count, and makes no evidence"},
+		{9, true, "no more than 8 were ever measured"},
+		{9, false, "no more than 8 were ever measured"},
+	} {
+		err := lanes.Allow(e, c.n, c.experimental)
+		if (err == nil) != (c.refused == "") || err != nil && !strings.Contains(err.Error(), c.refused) {
+			t.Errorf("%d lanes, experimental %v: %v", c.n, c.experimental, err)
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package lanes
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"gaia/results"
+)
+
+// classes is a set of evidence classes; nil is any.
+type classes []string
+
+var (
+	anyClass    classes
+	realClients = classes{results.ClassScriptedModel, results.ClassLiveModel}
+)
+
+func (c classes) has(class string) bool { return c == nil || slices.Contains(c, class) }
+
+// A ledger is one run's trials that count, by what they can show.
+type ledger struct {
+	trials []results.Trial // all that count
+}
+
+func newLedger(trials []results.Trial) *ledger {
+	l := new(ledger)
+	for _, t := range trials {
+		if counts(&t) {
+			l.trials = append(l.trials, t)
+		}
+	}
+	return l
+}
+
+// at lists the eligible trials at exactly so many lanes.
+func (l *ledger) at(lanes int, c classes) []results.Trial {
+	var out []results.Trial
+	for _, t := range l.trials {
+		if eligible(&t) && t.Factors.Lanes == lanes && c.has(t.Factors.Class) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// levels are the lane counts with eligible trials, ascending.
+func (l *ledger) levels(c classes) []int {
+	var out []int
+	for _, t := range l.trials {
+		if eligible(&t) && c.has(t.Factors.Class) && !slices.Contains(out, t.Factors.Lanes) {
+			out = append(out, t.Factors.Lanes)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (l *ledger) highest() int {
+	if levels := l.levels(anyClass); len(levels) > 0 {
+		return levels[len(levels)-1]
+	}
+	return 0
+}
+
+// validates finds the level that validates a rung: the lowest at or above it
+// whose trials are enough and all held. A level on the way that failed stops
+// the search, or eight lanes that held would hide six that didn't. It returns
+// 0 and why where there is none.
+func (l *ledger) validates(rung int, c classes) (level int, why string) {
+	why = fmt.Sprintf("no trials at %d lanes or more on a log of %d events or more", rung, MinLog)
+	for _, lanes := range l.levels(c) {
+		if lanes < rung {
+			continue
+		}
+		trials := l.at(lanes, c)
+		for i := range trials {
+			if f := fails(&trials[i]); f != "" {
+				return 0, fmt.Sprintf("trial %d of %s %s", trials[i].Trial, trials[i].Arm, f)
+			}
+		}
+		if len(trials) >= MinTrials {
+			return lanes, ""
+		}
+		why = fmt.Sprintf("%d of %d trials at %d lanes", len(trials), MinTrials, lanes)
+	}
+	return 0, why
+}
+
+// missing lists what a rung lacks to be supported, in words; empty when nothing.
+func missing(l *ledger, rung int) []string {
+	var out []string
+	if _, why := l.validates(rung, anyClass); why != "" {
+		out = append(out, fmt.Sprintf("%d lanes held in %d trials or more: %s", rung, MinTrials, why))
+	}
+	if why := l.boundedRead(); why != "" {
+		out = append(out, "a read path of bounded cost: "+why)
+	}
+	if _, why := l.validates(rung, realClients); why != "" {
+		out = append(out, fmt.Sprintf("real clients at %d lanes: %s", rung, why))
+	}
+	if why := l.deathSurvived(rung); why != "" {
+		out = append(out, "a holder's death survived: "+why)
+	}
+	return out
+}
+
+// boundedRead says why the trials don't show that a call's cost is independent
+// of the log's size: they do when two sets, alike but for a log at least
+// GrowthSpan times larger, differ in their median service time by at most MaxGrowth.
+func (l *ledger) boundedRead() string {
+	type shape struct {
+		lanes, bytes int
+		think        time.Duration
+		load         string
+		class        string
+	}
+	medians := make(map[shape]map[int][]float64)
+	for _, t := range l.trials {
+		f := t.Factors
+		if f.Fault != "none" || f.Path != "tail" || f.Prefill <= 0 {
+			continue
+		}
+		s := shape{f.Lanes, f.MessageBytes, f.Think, f.Load, f.Class}
+		if medians[s] == nil {
+			medians[s] = make(map[int][]float64)
+		}
+		medians[s][f.Prefill] = append(medians[s][f.Prefill], float64(t.ServiceQuantile(.5)))
+	}
+	best := math.Inf(1)
+	var small, large int
+	for _, bySize := range medians {
+		for a, as := range bySize {
+			for b, bs := range bySize {
+				if b < MinLog || b < GrowthSpan*a || len(as) < 3 || len(bs) < 3 {
+					continue
+				}
+				if g := results.Median(bs) / results.Median(as); g < best {
+					best, small, large = g, a, b
+				}
+			}
+		}
+	}
+	switch {
+	case math.IsInf(best, 1):
+		return fmt.Sprintf("no trials alike but for a log %d times larger", GrowthSpan)
+	case best > MaxGrowth:
+		return fmt.Sprintf("a call takes %.2f times as long at %d events as at %d; %.1f is allowed", best, large, small, MaxGrowth)
+	}
+	return ""
+}
+
+// deathSurvived says why the trials don't show that the others go on when a
+// lane dies holding the lock.
+func (l *ledger) deathSurvived(rung int) string {
+	struck := 0
+	for i := range l.trials {
+		t := &l.trials[i]
+		if t.Factors.Fault != "kill-holder" || t.Factors.Lanes < rung {
+			continue
+		}
+		switch {
+		case len(t.Broken()) > 0:
+			return fmt.Sprintf("trial %d of %s broke the promise: %s", t.Trial, t.Arm, t.Broken()[0].Name)
+		case t.Outage == nil:
+			return fmt.Sprintf("trial %d of %s recorded no outage", t.Trial, t.Arm)
+		case t.Outage.FailClosed > 0:
+			return fmt.Sprintf("in trial %d of %s %d calls of other lanes failed closed", t.Trial, t.Arm, t.Outage.FailClosed)
+		}
+		struck += t.Outage.Injected
+	}
+	if struck == 0 {
+		return fmt.Sprintf("no holder was killed in trials at %d lanes or more", rung)
+	}
+	return ""
+}
+
+func provenance(run *Source, trials []results.Trial, host results.Environment) *Provenance {
+	if len(trials) == 0 {
+		return nil
+	}
+	first := trials[0]
+	p := &Provenance{
+		Platform: Platform(first.Environment), Class: first.Factors.Class, Date: first.Start.UTC().Format(time.DateOnly),
+		Revision: first.Lab.Revision, Run: first.Run, Lanes: first.Factors.Lanes, Trials: len(trials), LogEvents: first.Factors.Prefill,
+		CallsPerSecond: round(results.Median(results.Of(trials, (*results.Trial).CallsPerSecond)), 1),
+		PromisesHeld:   true, Source: run.name(), Digest: run.Digest,
+	}
+	var p50 []float64
+	for i := range trials {
+		t := &trials[i]
+		p50 = append(p50, ms(t.ResponseQuantile(.5)))
+		p.P99Ms = max(p.P99Ms, round(ms(t.ResponseQuantile(.99)), 3))
+		p.LogEvents = min(p.LogEvents, t.Factors.Prefill)
+		p.PromisesHeld = p.PromisesHeld && len(t.Promises) > 0 && len(t.Broken()) == 0 && len(t.Unchecked()) == 0
+	}
+	p.P50Ms = round(results.Median(p50), 3)
+	for _, pr := range first.Promises {
+		if !slices.ContainsFunc(trials, func(t results.Trial) bool { return !holds(&t, pr.Name) }) {
+			p.Promises = append(p.Promises, pr.Name)
+		}
+	}
+	p.SameHost, p.Host = sameHost(first.Environment, host), "not measured here"
+	if p.SameHost {
+		p.Host = "measured on a host with this one's fingerprint"
+	}
+	return p
+}
+
+func holds(t *results.Trial, promise string) bool {
+	return slices.ContainsFunc(t.Promises, func(p results.Promise) bool { return p.Name == promise && p.OK })
+}
+
+func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+func round(x float64, digits int) float64 {
+	scale := math.Pow10(digits)
+	return math.Round(x*scale) / scale
+}
