@@ -66,7 +66,7 @@ func conditions(n int) []results.Trial {
 		trials(1, 3, func(t *results.Trial) { t.Factors.Prefill = 100 }),
 		trials(1, 3, nil),
 		trials(n, 1, func(t *results.Trial) {
-			t.Factors.Fault, t.Arm = "kill-holder", "kill"
+			t.Factors.Fault, t.Arm = "kill-holder:sync", "kill"
 			t.Outage = &results.Outage{Injected: 3}
 		}),
 	)

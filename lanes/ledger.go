@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gaia/results"
@@ -157,7 +158,7 @@ func (l *ledger) deathSurvived(rung int) string {
 	struck := 0
 	for i := range l.trials {
 		t := &l.trials[i]
-		if t.Factors.Fault != "kill-holder" || t.Factors.Lanes < rung {
+		if !strings.HasPrefix(t.Factors.Fault, "kill-holder") || t.Factors.Lanes < rung {
 			continue
 		}
 		switch {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,3 +193,5 @@ func Arms(trials []Trial, names []string) (order []string, byArm map[string][]Tr
 	}
 	return order, byArm
 }
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

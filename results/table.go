@@ -1,0 +1,156 @@
+package results
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Table is the run's main table as text, an arm a row: medians over its
+// trials, with 95% intervals where there are six trials or more.
+func Table(trials []Trial, order []string) string {
+	names, byArm := Arms(trials, order)
+	rows := [][]string{{"arm", "n", "calls/s", "p50", "p99", "worst", "Jain", "CPU/call", "server", "×floor", "promises"}}
+	for _, name := range names {
+		rows = append(rows, armRow(name, byArm[name]))
+	}
+	return Grid(rows)
+}
+
+func armRow(name string, ts []Trial) []string {
+	duration := func(f func(*Trial) float64) string { return FormatDuration(time.Duration(Median(Of(ts, f)))) }
+	rate := Summarize(Of(ts, (*Trial).CallsPerSecond))
+	var worst time.Duration
+	memory := int64(0)
+	for i := range ts {
+		worst = max(worst, ts[i].WorstWait())
+		memory = max(memory, ts[i].ServerPeakRSS)
+	}
+	row := []string{name, fmt.Sprint(len(ts)), strings.TrimSpace(FormatNumber(rate.Median) + " " + rate.spread()),
+		duration(func(t *Trial) float64 { return float64(t.ResponseQuantile(.5)) }),
+		duration(func(t *Trial) float64 { return float64(t.ResponseQuantile(.99)) }),
+		FormatDuration(worst), fmt.Sprintf("%.3f", Median(Of(ts, (*Trial).Fairness))),
+		dash(ts, func(t *Trial) float64 { return float64(t.CPUPerCall()) }, func(x float64) string { return FormatDuration(time.Duration(x)) }),
+		"–", dash(ts, (*Trial).FloorRatio, FormatNumber), promisesCell(ts)}
+	if memory > 0 {
+		row[8] = FormatBytes(memory)
+	}
+	return row
+}
+
+// dash shows the median of what is known, and a dash where nothing is.
+func dash(ts []Trial, of func(*Trial) float64, show func(float64) string) string {
+	var known []float64
+	for _, x := range Of(ts, of) {
+		if x > 0 {
+			known = append(known, x)
+		}
+	}
+	if len(known) == 0 {
+		return "–"
+	}
+	return show(Median(known))
+}
+
+func promisesCell(ts []Trial) string {
+	var broken, skipped, errs int64
+	for i := range ts {
+		broken += int64(len(ts[i].Broken()))
+		skipped += int64(len(ts[i].Unchecked()))
+		if ts[i].Factors.Fault == NoFault {
+			errs += ts[i].Failures()
+		}
+	}
+	switch {
+	case broken > 0:
+		return fmt.Sprintf("%d BROKEN", broken)
+	case errs > 0:
+		return fmt.Sprintf("%d errors", errs)
+	case skipped > 0:
+		return "held, some unchecked"
+	}
+	return "held"
+}
+
+// TrialLine is one trial in a line, as the lab prints it while it runs.
+func TrialLine(t *Trial, done, of int) string {
+	verdict := "held"
+	if b := t.Broken(); len(b) > 0 {
+		verdict = "BROKEN: " + b[0].Name
+	} else if n := t.Failures(); n > 0 && t.Factors.Fault == NoFault {
+		verdict = fmt.Sprintf("%d errors", n)
+	}
+	return fmt.Sprintf("%*d/%d  %s  trial %d  %s calls/s  p50 %s  p99 %s  %s", len(fmt.Sprint(of)), done, of, t.Arm, t.Trial,
+		FormatNumber(t.CallsPerSecond()), FormatDuration(t.ResponseQuantile(.5)), FormatDuration(t.ResponseQuantile(.99)), verdict)
+}
+
+// A Verdict is what a run comes to.
+type Verdict struct {
+	OK    bool
+	Lines []string // what a person reads, the first one the verdict itself
+}
+
+// Judge says whether every trial kept every promise, and whether the calls of
+// every trial without a fault were answered: a bus that answers nobody breaks no
+// promise, and hasn't held.
+func Judge(trials []Trial) Verdict {
+	var v Verdict
+	var promises, calls int64
+	skipped := make(map[string]string)
+	var errs int64
+	for i := range trials {
+		t := &trials[i]
+		calls += t.Calls
+		if t.Factors.Fault == NoFault {
+			errs += t.Failures()
+		}
+		for _, p := range t.Promises {
+			switch {
+			case p.Skipped:
+				skipped[p.Name] = p.Detail
+			case p.OK:
+				promises++
+			default:
+				v.Lines = append(v.Lines, fmt.Sprintf("BROKEN in %s, trial %d (seed %d): %s: %s", t.Arm, t.Trial, t.Seed, p.Name, p.Detail))
+			}
+		}
+	}
+	broken := len(v.Lines)
+	if errs > 0 {
+		v.Lines = append(v.Lines, "ERRORS: "+errorList(trials))
+	}
+	switch {
+	case len(trials) == 0:
+		v.Lines = []string{"NOT HELD: no trial was finished"}
+	case len(v.Lines) > 0:
+		v.Lines = append([]string{fmt.Sprintf("NOT HELD: %d promises broken, %d calls failed, in %d trials", broken, errs, len(trials))}, v.Lines...)
+	default:
+		v.OK = true
+		v.Lines = []string{fmt.Sprintf("held: %d promises checked in %d trials, %d calls", promises, len(trials), calls)}
+	}
+	for _, name := range sortedKeys(skipped) {
+		v.Lines = append(v.Lines, fmt.Sprintf("not checked: %s: %s", name, skipped[name]))
+	}
+	return v
+}
+
+func (v Verdict) String() string { return strings.Join(v.Lines, "\n") }
+
+// errorList sums the errors of trials without a fault, by class.
+func errorList(trials []Trial) string {
+	sum := make(map[string]int64)
+	for i := range trials {
+		if trials[i].Factors.Fault == NoFault {
+			for class, n := range trials[i].Errors {
+				sum[class] += n
+			}
+		}
+	}
+	var parts []string
+	for _, class := range sortedKeys(sum) {
+		if sum[class] > 0 {
+			parts = append(parts, fmt.Sprintf("%d × %s", sum[class], class))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
