@@ -1,0 +1,531 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"gaia/results"
+)
+
+// The promises, by the names that records carry.
+const (
+	PromiseWholeLines = "whole JSON lines"
+	PromiseAppendOnly = "append only"
+	PromiseIDs        = "ids dense, unique, in order"
+	PromiseAnswered   = "every call answered"
+	PromiseOnce       = "acknowledged once, none invented"
+	PromiseOrder      = "real-time order"
+	PromiseReplay     = "replay agrees"
+	PromiseNoLock     = "no lock left"
+	PromiseNoStarving = "no lane starved"
+)
+
+// Check holds the log of dir and what the lanes recorded against every
+// promise but [PromiseReplay], which takes processes ([CheckReplay]). The
+// log was before when the trial began; what it held then is nobody's call.
+// An error means that the bytes could not be read, not that a promise broke.
+func Check(dir string, before LogMark, histories []History) ([]results.Promise, error) {
+	c := newChecker(before, histories)
+	if err := scanLog(dir, c.line); err != nil {
+		return nil, err
+	}
+	after, err := prefix(dir, before.Size)
+	if err != nil {
+		return nil, err
+	}
+	if after != before {
+		c.appendOnly.add("the log's first %d bytes are no longer what they were", before.Size)
+	}
+	c.settle()
+	lock, err := lockLeft(dir)
+	if err != nil {
+		return nil, err
+	}
+	return []results.Promise{
+		c.whole.promise(PromiseWholeLines, "%d lines", c.lines),
+		c.appendOnly.promise(PromiseAppendOnly, "%d bytes stand as they were", before.Size),
+		c.ids.promise(PromiseIDs, "%d actors, %d messages", c.actors, c.messages),
+		c.answered.promise(PromiseAnswered, "%d calls", c.calls),
+		c.once.promise(PromiseOnce, "%d acknowledged calls, %d new records", c.acknowledged, len(c.placed)),
+		c.order.promise(PromiseOrder, "%d records against their calls' instants", len(c.placed)),
+		lock,
+		starving(histories),
+	}, nil
+}
+
+// findings collects what breaks one promise.
+type findings struct {
+	first []string
+	total int
+}
+
+func (f *findings) add(format string, args ...any) {
+	if f.total++; len(f.first) < 3 {
+		f.first = append(f.first, printable(fmt.Sprintf(format, args...)))
+	}
+}
+
+func (f *findings) promise(name, kept string, args ...any) results.Promise {
+	p := results.Promise{Name: name, OK: f.total == 0, Detail: fmt.Sprintf(kept, args...)}
+	if !p.OK {
+		p.Detail = strings.Join(f.first, "; ")
+		if more := f.total - len(f.first); more > 0 {
+			p.Detail += fmt.Sprintf("; and %d more", more)
+		}
+	}
+	return p
+}
+
+// A checker reads the log once, in order, and lays each new record to a call.
+type checker struct {
+	before LogMark
+
+	whole, appendOnly, ids, answered, once, order findings
+
+	lines, calls, acknowledged int64
+	actors, messages           int64 // minted so far
+	correlation                int64 // highest cor-N so far
+	correlations               map[string]bool
+
+	byMark   map[string]*call
+	polls    map[string][]*call // inbox calls by their actor, oldest first
+	all      []*call
+	placed   []placed
+	previous logRecord
+	rejected int64
+}
+
+// A call is a CallRecord and how often the log holds it.
+type call struct {
+	CallRecord
+	primary, companion int // companion: a handoff's second record
+}
+
+type placed struct {
+	call *call
+	line int64
+}
+
+func newChecker(before LogMark, histories []History) *checker {
+	c := &checker{before: before, correlations: map[string]bool{}, byMark: map[string]*call{}, polls: map[string][]*call{}}
+	for _, h := range histories {
+		last := CallRecord{Lane: h.Lane, Call: -1}
+		for i, r := range h.Calls {
+			if r.Call != i {
+				c.once.add("lane %d: its history has call %d in place of %d", h.Lane, r.Call, i)
+			}
+			if !r.Answered() && !h.Victim {
+				c.answered.add("%s %s: %s: %s", r.mark(), r.Verb, r.Outcome, r.Detail)
+			}
+			c.know(r)
+			last = r
+		}
+		if h.Victim {
+			// The call it may have died in: begun after its last one ended,
+			// and never answered.
+			c.know(CallRecord{Lane: h.Lane, Call: last.Call + 1, Actor: last.actor(), Start: last.End, Outcome: OutcomeTransport})
+		}
+	}
+	return c
+}
+
+// actor is the caller's ref; a lane learns its own from its registration.
+func (c *CallRecord) actor() string {
+	if c.Actor == "" {
+		return c.Ref
+	}
+	return c.Actor
+}
+
+func (c *checker) know(r CallRecord) {
+	if !r.Answered() {
+		r.End = math.MaxInt64 // nobody can say that it was over
+	}
+	k := &call{CallRecord: r}
+	c.all = append(c.all, k)
+	c.byMark[r.mark()] = k
+	if r.Verb != "" {
+		c.calls++
+	}
+	if r.Verb == verbInbox && (r.Outcome == OutcomeOK || r.unsure()) || r.Verb == "" {
+		c.polls[r.Actor] = append(c.polls[r.Actor], k)
+	}
+	if r.Outcome == OutcomeOK {
+		c.acknowledged++
+	}
+}
+
+// line takes the log's next line.
+func (c *checker) line(line []byte, number, offset int64, whole bool) {
+	c.lines = number
+	if !whole {
+		c.whole.add("line %d, offset %d: the last line doesn't end", number, offset)
+		return
+	}
+	r, err := parseLine(line)
+	if err != nil {
+		c.whole.add("line %d, offset %d: %v", number, offset, err)
+		return
+	}
+	r.line = number
+	fresh := offset >= c.before.Size
+	c.mint(r, fresh)
+	if fresh {
+		c.lay(r)
+		c.previous = r
+	}
+}
+
+// mint checks the ids that a record brings into being.
+func (c *checker) mint(r logRecord, fresh bool) {
+	switch r.Type {
+	case typeRegistered:
+		if r.IsNew {
+			c.actors++
+			if want := numbered("act", c.actors); r.Ref != want {
+				c.ids.add("line %d: actor %q in place of %s", r.line, r.Ref, want)
+			}
+		} else if n, ok := number("act", r.Ref); !ok || n < 1 || n > c.actors {
+			c.ids.add("line %d: updates actor %q, which was never minted", r.line, r.Ref)
+		}
+	case typeSent:
+		c.messages++
+		if want := numbered("msg", c.messages); r.Message.MessageID != want {
+			c.ids.add("line %d: message %q in place of %s", r.line, r.Message.MessageID, want)
+		}
+		cor := r.Message.CorrelationID
+		n, isNumber := number("cor", cor)
+		// The lanes name none, so each of theirs was minted.
+		if fresh {
+			switch {
+			case c.correlations[cor]:
+				c.ids.add("line %d: correlation %q was there before", r.line, cor)
+			case !isNumber || cor != numbered("cor", n):
+				c.ids.add("line %d: %q isn't a correlation that the bus mints", r.line, cor)
+			case n <= c.correlation:
+				c.ids.add("line %d: correlation %q after cor-%04d", r.line, cor, c.correlation)
+			}
+		}
+		c.correlations[cor] = true
+		c.correlation = max(c.correlation, n)
+	}
+}
+
+func numbered(kind string, n int64) string { return fmt.Sprintf("%s-%04d", kind, n) }
+
+func number(kind, id string) (int64, bool) {
+	digits, ok := strings.CutPrefix(id, kind+"-")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	return n, ok && err == nil && n >= 0 && !strings.HasPrefix(digits, "+")
+}
+
+// lay lays a new record to the call that made it.
+func (c *checker) lay(r logRecord) {
+	var k *call
+	companion := false
+	switch r.Type {
+	case typeRegistered:
+		k = c.marked(strings.Join(r.Capabilities, " "))
+	case typeSent:
+		k = c.marked(r.Message.Text)
+	case typeHandedOff:
+		k, companion = c.marked(r.Summary), true
+	case typeAcked, typeHeartbeat:
+		if r.Note != nil {
+			k = c.marked(*r.Note)
+		}
+	case typePolled:
+		k = c.poll(r)
+	case typeRejected:
+		c.rejected++
+		return
+	}
+	if k == nil {
+		c.once.add("line %d: a %s that no call made", r.line, r.Type)
+		return
+	}
+	c.placed = append(c.placed, placed{k, r.line})
+	if companion {
+		k.companion++
+	} else {
+		k.primary++
+	}
+	if said := k.differs(r, c.previous); said != "" {
+		c.once.add("line %d: %s: %s", r.line, k.name(), said)
+	}
+}
+
+// marked finds the call whose mark is the first word of a text.
+func (c *checker) marked(text string) *call {
+	mark, _, _ := strings.Cut(text, " ")
+	return c.byMark[mark]
+}
+
+// poll finds the inbox call of a poll: its actor's next. One that may not
+// have reached the log is passed over when the record is the next one's.
+func (c *checker) poll(r logRecord) *call {
+	queue := c.polls[r.ActorID]
+	if len(queue) == 0 {
+		return nil
+	}
+	take := 0
+	for i, k := range queue {
+		if !k.unsure() {
+			if equal(k.Shown, r.MessageIDs) || i == 0 {
+				take = i
+			}
+			break
+		}
+	}
+	c.polls[r.ActorID] = queue[take+1:]
+	return queue[take]
+}
+
+func (k *call) name() string { return strings.TrimSpace(k.mark() + " " + k.Verb) }
+
+// differs tells how a record isn't what the call asked for or was answered.
+func (k *call) differs(r, previous logRecord) string {
+	if k.Verb == "" { // nobody knows what it asked
+		return ""
+	}
+	type pair struct{ what, got, want string }
+	var pairs []pair
+	answered := k.Outcome == OutcomeOK
+	verb := ""
+	switch r.Type {
+	case typeRegistered:
+		verb = verbRegister
+		if r.IsNew != (k.Call == 0) {
+			return fmt.Sprintf("isNew is %v", r.IsNew)
+		}
+		if answered {
+			pairs = []pair{{"ref", r.Ref, k.Ref}}
+		}
+	case typeSent, typeHandedOff:
+		verb = k.Verb
+		if k.Verb != verbSend || r.Type == typeHandedOff {
+			verb = verbHandoff
+		}
+		id, from, to, text := r.Message.MessageID, r.Message.From, r.Message.To, r.Message.Text
+		if r.Type == typeHandedOff {
+			id, from, to, text = r.MessageID, r.From, r.To, r.Summary
+			if previous.Type != typeSent || previous.Message.MessageID != id {
+				return "its work.handed-off doesn't follow its message.sent"
+			}
+		}
+		pairs = []pair{{"from", from, k.Actor}, {"to", to, k.To}, {"body's digest", digest(text), k.Digest}}
+		if answered {
+			pairs = append(pairs, pair{"messageId", id, k.MessageID})
+			if r.Type == typeSent {
+				pairs = append(pairs, pair{"correlationId", r.Message.CorrelationID, k.CorrelationID})
+			}
+		}
+	case typePolled:
+		verb = verbInbox
+		if answered {
+			pairs = []pair{{"messages shown", strings.Join(r.MessageIDs, " "), strings.Join(k.Shown, " ")}}
+		}
+	case typeAcked:
+		verb = verbAck
+		pairs = []pair{{"actor", r.ActorID, k.Actor}, {"message", r.MessageID, k.Acked}}
+	case typeHeartbeat:
+		verb = verbHeartbeat
+		pairs = []pair{{"actor", r.ActorID, k.Actor}}
+	}
+	if verb != k.Verb {
+		return "is recorded as " + r.Type
+	}
+	for _, p := range pairs {
+		if p.got != p.want {
+			return fmt.Sprintf("%s is %q in the log and %q in the call", p.what, p.got, p.want)
+		}
+	}
+	return ""
+}
+
+func equal(a, b []string) bool { return strings.Join(a, " ") == strings.Join(b, " ") }
+
+// settle draws the conclusions when the log has been read.
+func (c *checker) settle() {
+	var refused, unsure int64
+	for _, k := range c.all {
+		switch {
+		case k.unsure():
+			unsure++
+			if k.primary > 1 || k.companion > 1 {
+				c.once.add("%s: in the log %d times", k.name(), max(k.primary, k.companion))
+			}
+			continue
+		case k.Outcome == OutcomeRefused:
+			refused++
+		}
+		want := 0
+		if k.Outcome == OutcomeOK {
+			want = 1
+		}
+		switch {
+		case k.primary == 0 && want == 1:
+			c.once.add("%s: acknowledged%s, and not in the log", k.name(), k.ids())
+		case k.primary > want && want == 0:
+			c.once.add("%s: answered %s, and in the log all the same", k.name(), k.Outcome)
+		case k.primary > want:
+			c.once.add("%s: in the log %d times", k.name(), k.primary)
+		case k.Verb == verbHandoff && k.companion != want:
+			c.once.add("%s: %d work.handed-off in place of %d", k.name(), k.companion, want)
+		}
+	}
+	if c.rejected < refused || c.rejected > refused+unsure {
+		c.once.add("%d command.rejected in the log, and %d calls that were refused", c.rejected, refused)
+	}
+	c.sweep()
+}
+
+func (k *call) ids() string {
+	var s string
+	for _, id := range []string{k.Ref, k.MessageID, k.Acked} {
+		if id != "" {
+			s += " " + id
+		}
+	}
+	return s
+}
+
+// sweep goes once over the log, from its end: a record may not stand before
+// one whose call had ended when its own began. The log is its own witness of
+// the order; the instants are the lanes'.
+func (c *checker) sweep() {
+	first := placed{call: &call{CallRecord: CallRecord{End: math.MaxInt64}}}
+	for i := len(c.placed) - 1; i >= 0; i-- {
+		p := c.placed[i]
+		if first.call.End < p.call.Start {
+			c.order.add("line %d (%s) stands before line %d (%s), whose call ended %v before the other began",
+				p.line, p.call.name(), first.line, first.call.name(), time.Duration(p.call.Start-first.call.End))
+		}
+		if p.call.End < first.call.End {
+			first = p
+		}
+	}
+}
+
+// prefix marks the log's first size bytes.
+func prefix(dir string, size int64) (LogMark, error) {
+	f, err := os.Open(filepath.Join(dir, logName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return markOf(bytes.NewReader(nil))
+	}
+	if err != nil {
+		return LogMark{}, err
+	}
+	defer f.Close()
+	return markOf(io.LimitReader(f, size))
+}
+
+// lockLeft looks for the bus's lock and for anything that begins like it.
+func lockLeft(dir string) (results.Promise, error) {
+	var f findings
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return results.Promise{}, err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), lockName) || strings.HasPrefix(e.Name(), "."+lockName) {
+			f.add("%s is still there", e.Name())
+		}
+	}
+	return f.promise(PromiseNoLock, "%s is gone", lockName), nil
+}
+
+// starving counts what each lane had begun when the first one was done:
+// until then all competed, and none may be under half their mean. A call in
+// flight counts, or a trial of few calls would always fail.
+func starving(histories []History) results.Promise {
+	var f findings
+	end, lanes := int64(math.MaxInt64), 0
+	for _, h := range histories {
+		if h.Victim {
+			continue
+		}
+		lanes++
+		var last int64
+		if n := len(h.Calls); n > 0 {
+			last = h.Calls[n-1].End
+		}
+		end = min(end, last)
+	}
+	counts, total := make([]int, len(histories)), 0
+	for i, h := range histories {
+		for _, r := range h.Calls {
+			if r.Call > 0 && r.Start <= end && !h.Victim {
+				counts[i]++
+				total++
+			}
+		}
+	}
+	if lanes == 0 {
+		f.add("no lane was left to tell")
+		return f.promise(PromiseNoStarving, "")
+	}
+	mean := float64(total) / float64(lanes)
+	least := math.MaxInt
+	for i, h := range histories {
+		if h.Victim {
+			continue
+		}
+		least = min(least, counts[i])
+		if float64(counts[i]) < mean/2 {
+			f.add("lane %d had begun %d calls when the first lane was done; the mean is %.1f", h.Lane, counts[i], mean)
+		}
+	}
+	return f.promise(PromiseNoStarving, "at least %d calls a lane when the first was done, mean %.1f", least, mean)
+}
+
+// CheckReplay runs argv, which prints the state it replays from a log, in two
+// processes of their own and compares what they print, byte for byte.
+func CheckReplay(ctx context.Context, argv, env []string, limit time.Duration) results.Promise {
+	var f findings
+	var first [sha256.Size]byte
+	var size int64
+	for n := range 2 {
+		sum, printed, err := printedBy(ctx, argv, env, limit)
+		if err != nil {
+			f.add("process %d: %v", n+1, err)
+			continue
+		}
+		if n == 1 && f.total == 0 && sum != first {
+			f.add("two processes replay the log to different bytes")
+		}
+		first, size = sum, printed
+	}
+	if f.total == 0 && size == 0 {
+		f.add("nothing was printed")
+	}
+	return f.promise(PromiseReplay, "two processes print the same %d bytes", size)
+}
+
+func printedBy(ctx context.Context, argv, env []string, limit time.Duration) (sum [sha256.Size]byte, size int64, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
+	defer cancel()
+	h := sha256.New()
+	stderr := new(tail)
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = append(inherited(), env...)
+	counted := &counter{w: h}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = counted, stderr, 2*time.Second
+	if err := cmd.Run(); err != nil {
+		return sum, 0, fmt.Errorf("%w %s", causeOr(ctx, err), stderr.lastLine())
+	}
+	h.Sum(sum[:0])
+	return sum, counted.n, nil
+}

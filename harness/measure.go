@@ -1,0 +1,120 @@
+package harness
+
+import (
+	"slices"
+	"time"
+
+	"gaia/results"
+)
+
+// measure fills t with what the histories say. Registrations before the
+// barrier are in the histories and in no figure. Latencies are of calls that
+// got the bus's envelope, fail-closed ones too: their waits were real.
+func measure(t *results.Trial, histories []History, at int64) {
+	response, service := latencies{}, latencies{}
+	t.Errors, t.Phases = map[string]int64{}, map[string]results.Phase{}
+	last := at
+	for _, h := range histories {
+		row := &t.Lanes[h.Lane-1]
+		var times []time.Duration
+		for _, c := range h.Calls {
+			if c.Call == 0 {
+				continue
+			}
+			last = max(last, c.End)
+			switch c.Outcome {
+			case OutcomeOK:
+				row.Calls++
+			case OutcomeRefused: // the work provokes none
+				row.Calls++
+				fallthrough
+			default:
+				row.Errors++
+				t.Errors[c.Outcome]++
+			}
+			for step, ns := range c.Phases {
+				p := t.Phases[step]
+				p.Count++
+				p.Total += time.Duration(ns)
+				p.Max = max(p.Max, time.Duration(ns))
+				t.Phases[step] = p
+			}
+			row.MaxWait = max(row.MaxWait, time.Duration(c.Phases[stepAcquire]))
+			if c.Answered() {
+				times = append(times, time.Duration(c.End-c.Intended))
+				response.record(c.Verb, c.End-c.Intended)
+				service.record(c.Verb, c.End-c.Start)
+			}
+		}
+		t.Calls += row.Calls
+		if slices.Sort(times); len(times) > 0 {
+			row.Min, row.Max = times[0], times[len(times)-1]
+			row.Median, row.P99 = rank(times, 0.5), rank(times, 0.99)
+		}
+	}
+	t.Wall = time.Duration(last - at)
+	t.Response, t.Service = response.strings(), service.strings()
+}
+
+// stepAcquire is the phase that waits for the lock.
+const stepAcquire = "acquire"
+
+// rank is the smallest value that at least the share q of the sorted times
+// doesn't exceed.
+func rank(sorted []time.Duration, q float64) time.Duration {
+	i := int(q*float64(len(sorted)) + 0.999999)
+	return sorted[min(max(i, 1), len(sorted))-1]
+}
+
+type latencies map[string]*results.Histogram
+
+func (l latencies) record(verb string, ns int64) {
+	for _, name := range []string{verb, "all"} {
+		if l[name] == nil {
+			l[name] = results.NewHistogram()
+		}
+		l[name].Record(time.Duration(ns))
+	}
+}
+
+func (l latencies) strings() map[string]string {
+	m := make(map[string]string, len(l))
+	for name, h := range l {
+		m[name] = h.String()
+	}
+	return m
+}
+
+// outage is what the lanes but the victim saw of a fault that struck at an
+// instant: the longest time without an answer to any of them from then on
+// (or from the last answer before), how long after it the first answer came
+// to a call, and how many calls failed closed.
+func outage(histories []History, struck int64) *results.Outage {
+	o := &results.Outage{}
+	if struck == 0 {
+		return o
+	}
+	o.Injected = 1
+	var ends []int64
+	for _, h := range histories {
+		for _, c := range h.Calls {
+			if h.Victim || c.Call == 0 || !c.Answered() {
+				continue
+			}
+			if c.Outcome == OutcomeOK || c.Outcome == OutcomeRefused {
+				ends = append(ends, c.End)
+			} else if c.End >= struck {
+				o.FailClosed++
+			}
+		}
+	}
+	slices.Sort(ends)
+	after, _ := slices.BinarySearch(ends, struck)
+	if after < len(ends) {
+		o.Recovery = time.Duration(ends[after] - struck)
+	}
+	for i := max(after, 1); i < len(ends); i++ {
+		o.Longest = max(o.Longest, time.Duration(ends[i]-ends[i-1]))
+	}
+	return o
+}

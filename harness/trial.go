@@ -1,0 +1,475 @@
+package harness
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"gaia/results"
+)
+
+// The loads a trial may have, as results.Factors spells them.
+const (
+	LoadClosed = "closed" // the next call begins a think time after the last
+	LoadOpen   = "open"   // calls are due at a rate, whatever became of the last
+)
+
+// A TrialSpec says what one trial is. Dir and Work are made where they don't
+// exist; nothing else is written.
+type TrialSpec struct {
+	// Identity, copied into the record.
+	Run, Arm     string
+	Trial, Order int
+	Seed         uint64
+
+	// Factors.Lanes and CallsPerLane are at least 1. Prefill and Actors only
+	// describe what is in Dir. Class is found out where it is empty.
+	Factors results.Factors
+
+	// Servers are command lines, dealt out to the lanes in turn and split
+	// into words as a shell would, but never given to one; the data directory
+	// reaches them in GAIA_INTERAGENT_DATA_DIR. Empty: Self's own `mcp`.
+	Servers []string
+
+	// Self is the gaia binary with the words that come before its commands;
+	// empty: the running executable. Lanes are its `lab lane`, holders that
+	// are to be killed or stopped its `lab server --fault STEP:N` (see
+	// [Failpoint]), and replay is checked with its `state`.
+	Self []string
+
+	Dir  string // the data directory, prefilled or empty
+	Work string // histories go there; must hold none yet, nor lie in Dir
+
+	Limits Limits
+}
+
+// Limits bound every wait of a trial. Zero fields take the defaults.
+type Limits struct {
+	Start  time.Duration // a server's start to its registration done; 60 s
+	Call   time.Duration // one call; 60 s
+	Trial  time.Duration // barrier to the last lane's report; 15 min
+	Replay time.Duration // one process that replays the log; 5 min
+}
+
+func (l Limits) withDefaults() Limits {
+	for _, d := range []struct {
+		field *time.Duration
+		value time.Duration
+	}{{&l.Start, time.Minute}, {&l.Call, time.Minute}, {&l.Trial, 15 * time.Minute}, {&l.Replay, 5 * time.Minute}} {
+		if *d.field <= 0 {
+			*d.field = d.value
+		}
+	}
+	return l
+}
+
+// A trial is a spec made ready to run.
+type trial struct {
+	TrialSpec
+	servers []command // by lane
+	kinds   []command // the distinct ones, in order
+	own     bool      // Self's own server in every lane
+	fault   fault
+	tree    *tree
+	events  chan laneEvent
+	lanes   []*laneProcess
+}
+
+// RunTrial runs one trial and returns its record, promises checked. A promise
+// that broke is in the record and is no error. The errors:
+//
+//   - [ErrUsage]: the spec can't be meant so; nothing was started.
+//   - [StartError]: a lane or its server didn't start.
+//   - the context's cause, when it was cancelled: the trial is to be discarded.
+//   - anything else: the machinery failed, by a deadline of [Limits] too.
+//
+// Whatever it returns, every process it started has ended and was waited for.
+func RunTrial(ctx context.Context, spec TrialSpec) (results.Trial, error) {
+	t, err := newTrial(spec)
+	if err != nil {
+		return results.Trial{}, err
+	}
+	for _, dir := range []string{t.Dir, t.Work} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return results.Trial{}, err
+		}
+	}
+	record := results.Trial{
+		Schema: results.Schema, Run: t.Run, Arm: t.Arm, Trial: t.Trial, Order: t.Order, Seed: t.Seed,
+		Factors: t.Factors, Lab: identify(command{argv: t.Self}), Environment: Fingerprint(t.Dir),
+	}
+	for _, c := range t.kinds {
+		record.Servers = append(record.Servers, identify(c))
+	}
+	before, err := MarkLog(t.Dir)
+	if err != nil {
+		return results.Trial{}, err
+	}
+	record.Start = time.Now().UTC()
+	at, err := t.run(ctx)
+	if err != nil {
+		return results.Trial{}, err
+	}
+	if err := t.collect(&record, before, at); err != nil {
+		return results.Trial{}, err
+	}
+	record.Promises = append(record.Promises, t.replay(ctx))
+	if ctx.Err() != nil {
+		return results.Trial{}, context.Cause(ctx)
+	}
+	return record, nil
+}
+
+func newTrial(spec TrialSpec) (*trial, error) {
+	t := &trial{TrialSpec: spec}
+	f := &t.Factors
+	t.Limits = t.Limits.withDefaults()
+	switch {
+	case f.Lanes < 1:
+		return nil, usagef("%d lanes; at least 1", f.Lanes)
+	case f.CallsPerLane < 1:
+		return nil, usagef("%d calls a lane; at least 1", f.CallsPerLane)
+	case f.MessageBytes < 0 || f.MessageBytes > 15<<20:
+		return nil, usagef("messages of %d bytes; 0 to 15 MiB", f.MessageBytes)
+	case f.Think < 0:
+		return nil, usagef("a think time of %v", f.Think)
+	case t.Dir == "" || t.Work == "":
+		return nil, usagef("a trial needs a data directory and a work folder")
+	}
+	switch f.Load {
+	case "", LoadClosed:
+		f.Load, f.Rate = LoadClosed, 0
+	case LoadOpen:
+		if !(f.Rate > 0) || f.Rate > 1e6 {
+			return nil, usagef("open load at %v calls a second and lane; more than 0", f.Rate)
+		}
+		f.Think = 0
+	default:
+		return nil, usagef("load %q; there are %s and %s", f.Load, LoadClosed, LoadOpen)
+	}
+	switch f.Path {
+	case "":
+		f.Path = "tail"
+	case "tail", "replay":
+	default:
+		return nil, usagef("read path %q; there are tail and replay", f.Path)
+	}
+	if f.Fault == "" {
+		f.Fault = FaultNone
+	}
+	var err error
+	if t.fault, err = parseFault(f.Fault, f.CallsPerLane); err != nil {
+		return nil, err
+	}
+	if t.fault.Kind != "" && f.Lanes < 2 {
+		return nil, usagef("fault %q needs a second lane to see it", f.Fault)
+	}
+	if len(t.Self) == 0 {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		t.Self = []string{self}
+	}
+	for _, dir := range []*string{&t.Dir, &t.Work} {
+		if *dir, err = filepath.Abs(*dir); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.deal(); err != nil {
+		return nil, err
+	}
+	if f.Class == "" {
+		f.Class = results.ClassIdentical
+		if len(t.kinds) > 1 {
+			f.Class = results.ClassMixed
+		}
+	}
+	return t, nil
+}
+
+// deal gives each lane its server.
+func (t *trial) deal() error {
+	own := func(words ...string) command {
+		argv := append(slices.Clone(t.Self), words...)
+		if t.Factors.Path == "replay" {
+			argv = append(argv, "--path", "replay")
+		}
+		return command{argv: argv}
+	}
+	t.own = len(t.Servers) == 0
+	if t.own {
+		t.kinds = []command{own("mcp")}
+	}
+	for _, line := range t.Servers {
+		c, err := parseCommand(line)
+		if err != nil {
+			return err
+		}
+		t.kinds = append(t.kinds, c)
+	}
+	for lane := range t.Factors.Lanes {
+		t.servers = append(t.servers, t.kinds[lane%len(t.kinds)])
+	}
+	if t.fault.inServer() {
+		if !t.own {
+			return usagef("fault %q is injected into gaia's own server; leave the other servers out", t.Factors.Fault)
+		}
+		t.servers[0] = own("lab", "server", "--fault", t.fault.spec())
+	}
+	return nil
+}
+
+// A laneProcess is a lane as the lab sees it. Only the trial's own goroutine
+// uses it, but for cmd.Wait.
+type laneProcess struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stderr *tail
+	ready  *ready
+	done   *done
+	gone   int64 // when its output ended; 0: it runs
+}
+
+type laneEvent struct {
+	lane   int // index
+	report report
+	err    error // of reading; io.EOF: it has ended
+	at     int64
+}
+
+// run runs the lanes and returns the barrier's instant.
+func (t *trial) run(ctx context.Context) (at int64, err error) {
+	if t.tree, err = newTree(); err != nil {
+		return 0, err
+	}
+	defer t.tree.close()
+	if t.fault.Kind == FaultKillClient {
+		adoptOrphans(true)
+		defer adoptOrphans(false)
+	}
+	n := t.Factors.Lanes
+	t.events = make(chan laneEvent, 4*n) // a lane sends at most three
+	defer func() {
+		if err != nil {
+			t.giveUp()
+		}
+	}()
+	for i := range n {
+		if err := t.start(i); err != nil {
+			return 0, err
+		}
+	}
+	limit := time.NewTimer(t.Limits.Start + 5*time.Second) // the lanes' own limit comes first and says more
+	defer limit.Stop()
+	for waiting := n; waiting > 0; waiting-- {
+		if err := t.hear(ctx, limit.C, "getting ready"); err != nil {
+			return 0, err
+		}
+	}
+	refs := make([]string, n)
+	for i, l := range t.lanes {
+		if l.ready == nil {
+			return 0, fmt.Errorf("lane %d reported twice", i+1)
+		}
+		refs[i] = l.ready.Ref
+	}
+	// All hear of the instant before it comes.
+	at = now() + int64(10*time.Millisecond+time.Duration(n)*time.Millisecond)
+	for i, l := range t.lanes {
+		if err := tell(l.stdin, begin{Refs: refs, At: at}); err != nil {
+			return 0, fmt.Errorf("lane %d: %w", i+1, err)
+		}
+	}
+	limit.Reset(t.Limits.Trial)
+	for t.running() > 0 {
+		if err := t.hear(ctx, limit.C, "working"); err != nil {
+			return 0, err
+		}
+	}
+	return at, nil
+}
+
+// start starts a lane and tells it its order.
+func (t *trial) start(i int) error {
+	l := &laneProcess{stderr: new(tail)}
+	l.cmd = exec.Command(t.Self[0], append(slices.Clone(t.Self[1:]), "lab", "lane")...)
+	l.cmd.Stderr = l.stderr
+	l.cmd.WaitDelay = 2 * time.Second
+	t.tree.prepare(l.cmd)
+	stdout, err := l.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if l.stdin, err = l.cmd.StdinPipe(); err != nil {
+		return err
+	}
+	if err := l.cmd.Start(); err != nil {
+		return &StartError{i + 1, t.servers[i].String(), printable(err.Error()), ""}
+	}
+	t.lanes = append(t.lanes, l)
+	go func() {
+		for r := bufio.NewReader(stdout); ; {
+			var rep report
+			err := hear(r, &rep)
+			if err != nil && err != io.EOF {
+				_, _ = io.Copy(io.Discard, r) // it must not block on what nobody understands
+			}
+			t.events <- laneEvent{i, rep, err, now()}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	if err := t.tree.adopt(l.cmd); err != nil {
+		return err
+	}
+	f := t.Factors
+	o := order{
+		Lane: i + 1, Lanes: f.Lanes, Seed: t.Seed, Calls: f.CallsPerLane, Load: f.Load, ThinkNs: int64(f.Think), Rate: f.Rate,
+		MessageBytes: f.MessageBytes, Work: t.Work, Server: t.servers[i].argv,
+		Env:     append(slices.Clone(t.servers[i].env), envDataDir+"="+t.Dir),
+		StartNs: int64(t.Limits.Start), CallNs: int64(t.Limits.Call),
+	}
+	if i == 0 {
+		o.Fault = t.fault
+	}
+	if err := tell(l.stdin, o); err != nil {
+		return fmt.Errorf("lane %d: %w", i+1, err)
+	}
+	return nil
+}
+
+func (t *trial) running() (n int) {
+	for _, l := range t.lanes {
+		if l.gone == 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// hear waits for the lanes' next event and takes it in.
+func (t *trial) hear(ctx context.Context, limit <-chan time.Time, doing string) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-limit:
+		return fmt.Errorf("the trial's time was up while %d of %d lanes were %s", t.running(), len(t.lanes), doing)
+	case e := <-t.events:
+		l := t.lanes[e.lane]
+		if e.err == nil {
+			switch {
+			case e.report.Failed != nil:
+				return &StartError{e.lane + 1, t.servers[e.lane].String(), e.report.Failed.Reason, e.report.Failed.Stderr}
+			case e.report.Ready != nil && l.ready == nil:
+				l.ready = e.report.Ready
+			case e.report.Done != nil && l.ready != nil:
+				l.done = e.report.Done
+			}
+			return nil
+		}
+		// Its output has ended, so it has or is about to.
+		l.gone = e.at
+		_ = l.cmd.Wait() // its status is in ProcessState
+		victim := e.lane == 0 && t.fault.Kind == FaultKillClient && l.ready != nil
+		if victim {
+			t.tree.drain(l.cmd, serverGrace)
+			return nil
+		}
+		if l.done != nil {
+			t.tree.left(l.cmd)
+			return nil
+		}
+		why := l.cmd.ProcessState.String()
+		if e.err != io.EOF {
+			why = e.err.Error()
+		}
+		if said := l.stderr.lastLine(); said != "" {
+			why += "; it said: " + said
+		}
+		if l.ready == nil {
+			return &StartError{e.lane + 1, t.servers[e.lane].String(), "its lane ended: " + why, ""}
+		}
+		return fmt.Errorf("lane %d ended without a report: %s", e.lane+1, why)
+	}
+}
+
+// giveUp ends every lane and waits for it: the end of its input first, which
+// lets it end its server in good order, then force.
+func (t *trial) giveUp() {
+	for _, l := range t.lanes {
+		_ = l.stdin.Close()
+	}
+	force := time.AfterFunc(serverGrace, t.tree.kill)
+	defer force.Stop()
+	for t.running() > 0 {
+		if e := <-t.events; e.err != nil {
+			l := t.lanes[e.lane]
+			l.gone = e.at
+			_ = l.cmd.Wait()
+		}
+	}
+}
+
+// collect fills the record from what the lanes left.
+func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
+	var histories []History
+	var struck int64
+	var adopted int64
+	for i, l := range t.lanes {
+		row := results.Lane{Lane: i + 1, Server: filepath.Base(t.servers[i].argv[0])}
+		h, err := ReadHistory(t.Work, i+1, i == 0 && t.fault.Kind != "")
+		if err != nil {
+			return err
+		}
+		histories = append(histories, h)
+		if d := l.done; d != nil {
+			row.CPU, row.PeakRSS = time.Duration(d.ServerCPUNs), d.PeakRSS
+			record.ServerCPU += row.CPU
+			record.ClientCPU += time.Duration(d.ClientCPUNs)
+			record.ServerPeakRSS = max(record.ServerPeakRSS, d.PeakRSS)
+			record.Dropped += d.Dropped
+			adopted += d.Adopted
+			struck = max(struck, d.FaultAt)
+		} else { // killed
+			struck = l.gone
+			record.Dropped += int64(t.Factors.CallsPerLane - len(h.Calls) + 1)
+		}
+		record.Lanes = append(record.Lanes, row)
+		if l.ready != nil {
+			b := &record.Servers[i%len(t.kinds)]
+			if b.Version == "" {
+				b.Version = l.ready.Version
+			}
+		}
+	}
+	measure(record, histories, at)
+	if t.fault.Kind != "" {
+		record.Outage = outage(histories, struck)
+		record.Outage.Adopted = adopted
+	}
+	after, err := MarkLog(t.Dir)
+	if err != nil {
+		return err
+	}
+	record.LogSize, record.Events = after.Size, after.Lines-before.Lines
+	record.Promises, err = Check(t.Dir, before, histories)
+	return err
+}
+
+// replay checks that two processes replay the log to the same bytes, with the
+// command that does it for gaia's own servers.
+func (t *trial) replay(ctx context.Context) results.Promise {
+	if !t.own {
+		return results.Promise{Name: PromiseReplay, Skipped: true, Detail: "no command is known that prints the state of these servers"}
+	}
+	argv := append(slices.Clone(t.Self), "state", "--output", "json")
+	return CheckReplay(ctx, argv, []string{envDataDir + "=" + t.Dir}, t.Limits.Replay)
+}

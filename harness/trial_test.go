@@ -1,0 +1,170 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"gaia/results"
+)
+
+func fakeSpec(t *testing.T, lanes, calls int) TrialSpec {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	return TrialSpec{
+		Run: "run", Arm: "arm", Trial: 1, Order: 1, Seed: 7,
+		Factors: results.Factors{Lanes: lanes, CallsPerLane: calls, MessageBytes: 200},
+		Self:    []string{self}, Dir: filepath.Join(dir, "data"), Work: filepath.Join(dir, "work"),
+	}
+}
+
+// broken lists the promises that a trial broke, but for the fairness that
+// the fake's lock doesn't give.
+func broken(t results.Trial) (names []string) {
+	for _, p := range t.Promises {
+		if !p.OK && !p.Skipped && p.Name != PromiseNoStarving {
+			names = append(names, p.Name+": "+p.Detail)
+		}
+	}
+	return names
+}
+
+func TestHonestServersKeepEveryPromise(t *testing.T) {
+	spec := fakeSpec(t, 4, 40)
+	got, err := RunTrial(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := broken(got); b != nil {
+		t.Error(b)
+	}
+	if got.Calls != 160 || len(got.Errors) != 0 || got.Dropped != 0 {
+		t.Errorf("%d calls, errors %v, %d dropped; want 160, none, none", got.Calls, got.Errors, got.Dropped)
+	}
+	if len(got.Lanes) != 4 || got.Wall <= 0 || got.ClientCPU <= 0 || got.Phases["acquire"].Count == 0 || got.Servers[0].Version != "fake 7" {
+		t.Errorf("not measured: %+v", got)
+	}
+	for _, l := range got.Lanes {
+		if l.Calls != 40 || l.Min <= 0 || l.Min > l.Median || l.Median > l.P99 || l.P99 > l.Max {
+			t.Errorf("lane %d: %+v", l.Lane, l)
+		}
+	}
+	for _, verb := range append([]string{"all"}, sixVerbs...) {
+		h, err := results.ParseHistogram(got.Service[verb])
+		if err != nil || h.Count() == 0 {
+			t.Errorf("%s: no latencies: %v", verb, err)
+		}
+	}
+}
+
+func TestBadServersAreCaughtAndNamed(t *testing.T) {
+	for kind, promise := range map[string]string{
+		"loses-reply":  PromiseAnswered,
+		"repeats-id":   PromiseIDs,
+		"drops-record": PromiseOnce,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			spec := fakeSpec(t, 2, 40)
+			spec.Servers = []string{`"` + spec.Self[0] + `" mcp`, `"` + spec.Self[0] + `" bad ` + kind}
+			if kind == "loses-reply" {
+				spec.Limits.Call = 10 * time.Second
+			}
+			got, err := RunTrial(t.Context(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(broken(got), func(s string) bool { return strings.HasPrefix(s, promise) }) {
+				t.Errorf("not caught: %v", got.Promises)
+			}
+		})
+	}
+}
+
+func TestServersThatCannotStartAreTold(t *testing.T) {
+	for name, test := range map[string]struct{ server, want string }{
+		"exits at once": {"bad exits", `no such luck \u001b[31m\u202e`},
+		"lacks a verb":  {"bad lacks-ack", "its tools lack ack"},
+		"never answers": {"bad silent", "not ready within 2s"},
+		"no such file":  {"", "no-such-program"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := fakeSpec(t, 3, 10)
+			spec.Limits.Start = 2 * time.Second
+			if name != "never answers" {
+				spec.Limits.Start = 0
+			}
+			spec.Servers = []string{`"` + spec.Self[0] + `" ` + test.server}
+			if test.server == "" {
+				spec.Servers = []string{"no-such-program --x"}
+			}
+			_, err := RunTrial(t.Context(), spec)
+			var start *StartError
+			if !errors.As(err, &start) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v; want a StartError with %q", err, test.want)
+			}
+			if strings.Contains(err.Error(), "\n") {
+				t.Errorf("more than a line: %q", err)
+			}
+		})
+	}
+}
+
+func TestSpecsThatMeanNothingAreRefused(t *testing.T) {
+	for name, spoil := range map[string]func(*TrialSpec){
+		"no lanes":             func(s *TrialSpec) { s.Factors.Lanes = 0 },
+		"no calls":             func(s *TrialSpec) { s.Factors.CallsPerLane = 0 },
+		"no directory":         func(s *TrialSpec) { s.Dir = "" },
+		"unknown load":         func(s *TrialSpec) { s.Factors.Load = "ajar" },
+		"open without a rate":  func(s *TrialSpec) { s.Factors.Load = LoadOpen },
+		"unknown path":         func(s *TrialSpec) { s.Factors.Path = "head" },
+		"unknown fault":        func(s *TrialSpec) { s.Factors.Fault = "meteor" },
+		"unknown step":         func(s *TrialSpec) { s.Factors.Fault = "kill-holder:lunch" },
+		"a fault nobody sees":  func(s *TrialSpec) { s.Factors.Fault, s.Factors.Lanes = FaultKillClient, 1 },
+		"an unbalanced quote":  func(s *TrialSpec) { s.Servers = []string{`x "y`} },
+		"a shell's pipe":       func(s *TrialSpec) { s.Servers = []string{"x | y"} },
+		"an empty command":     func(s *TrialSpec) { s.Servers = []string{" "} },
+		"fault in a foreigner": func(s *TrialSpec) { s.Servers, s.Factors.Fault = []string{"x"}, "kill-holder" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := fakeSpec(t, 2, 5)
+			spoil(&spec)
+			if _, err := RunTrial(t.Context(), spec); !errors.Is(err, ErrUsage) {
+				t.Errorf("%v; want ErrUsage", err)
+			}
+			if _, err := os.Stat(spec.Work); err == nil {
+				t.Error("something was written")
+			}
+		})
+	}
+}
+
+func TestCancelledTrialLeavesNoProcess(t *testing.T) {
+	spec := fakeSpec(t, 3, 1_000_000)
+	cause := errors.New("told to stop")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		// When a lane has worked for a while.
+		for {
+			if h, err := ReadHistory(spec.Work, 3, true); err == nil && len(h.Calls) > 3 {
+				break
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		cancel(cause)
+	}()
+	if _, err := RunTrial(ctx, spec); !errors.Is(err, cause) {
+		t.Errorf("%v; want the context's cause", err)
+	}
+	if left := children(t); len(left) > 0 {
+		t.Errorf("still running: %v", left)
+	}
+}
