@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -29,8 +30,8 @@ type Filling struct {
 
 // Prefill writes a data directory whose log holds f's records, decided one by
 // one by the reducer, as if its actors had lived there: the same filling gives
-// the same bytes. Dir must be empty or not exist.
-func Prefill(dir string, f Filling) error {
+// the same bytes. Dir must hold no log.
+func Prefill(ctx context.Context, dir string, f Filling) error {
 	if f.Events < 1 || f.Actors < 1 || f.Actors > f.Events {
 		return fmt.Errorf("a log of %d events can't have %d actors", f.Events, f.Actors)
 	}
@@ -44,6 +45,9 @@ func Prefill(dir string, f Filling) error {
 	w := bufio.NewWriterSize(file, 1<<20)
 	var line []byte
 	err = Generate(f, func(e core.Event) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		line = append(core.AppendEvent(line[:0], e), '\n')
 		_, err := w.Write(line)
 		return err

@@ -2,6 +2,7 @@ package results
 
 import (
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -104,4 +105,33 @@ func WritePlan(dir string, p *Plan) error {
 		err = cerr
 	}
 	return err
+}
+
+// ReadPlan reads dir's plan.
+func ReadPlan(dir string) (*Plan, error) {
+	p, err := readPlan(os.DirFS(dir), PlanFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	return p, nil
+}
+
+func readPlan(fsys fs.FS, file string) (*Plan, error) {
+	text, err := fs.ReadFile(fsys, file)
+	if err != nil {
+		return nil, err
+	}
+	p := new(Plan)
+	if err := Unmarshal(text, p); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if p.Schema < 1 || p.Schema > Schema {
+		return nil, fmt.Errorf("%s: %w %d; this gaia reads 1 to %d: read it with a newer one", file, ErrSchema, p.Schema, Schema)
+	}
+	for _, s := range p.Order {
+		if s.Arm < 0 || s.Arm >= len(p.Arms) {
+			return nil, fmt.Errorf("%s: the order names arm %d of %d", file, s.Arm, len(p.Arms))
+		}
+	}
+	return p, nil
 }

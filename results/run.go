@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 )
@@ -42,10 +43,7 @@ type Run struct {
 // ReadRun reads a run's folder. Every error names the file, and the line where
 // there is one.
 func ReadRun(fsys fs.FS, dir string) (Run, error) {
-	file := dir + "/" + TrialsFile
-	if dir == "." {
-		file = TrialsFile
-	}
+	file := path.Join(dir, TrialsFile)
 	data, err := fs.ReadFile(fsys, file)
 	if err != nil {
 		return Run{}, err
@@ -54,16 +52,11 @@ func ReadRun(fsys fs.FS, dir string) (Run, error) {
 	if run.Trials, run.Torn, err = ReadTrials(bytes.NewReader(data), file); err != nil {
 		return Run{}, err
 	}
-	planFile := filepath.ToSlash(filepath.Join(filepath.FromSlash(dir), PlanFile))
-	if text, err := fs.ReadFile(fsys, planFile); err == nil {
-		run.Plan = new(Plan)
-		if err := Unmarshal(text, run.Plan); err != nil {
-			return Run{}, fmt.Errorf("%s: %w", planFile, err)
-		}
-		if run.Plan.Schema > Schema {
-			return Run{}, fmt.Errorf("%s: %w %d; this gaia reads up to %d: read it with a newer one", planFile, ErrSchema, run.Plan.Schema, Schema)
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	run.Plan, err = readPlan(fsys, path.Join(dir, PlanFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err != nil {
 		return Run{}, err
 	}
 	return run, nil
