@@ -1,65 +1,51 @@
 package eventlog
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"gaia/core"
 )
 
-// Step names one step of a commit, for observers and failpoints.
-type Step string
-
-// The steps of an Update, in order.
-const (
-	StepAcquire Step = "acquire"
-	StepRead    Step = "read"
-	StepDecode  Step = "decode"
-	StepFold    Step = "fold"
-	StepDecide  Step = "decide"
-	StepAppend  Step = "append"
-	StepSync    Step = "sync"
-	StepRelease Step = "release"
-)
-
-// Phases is how long each step of one call took.
-type Phases map[Step]time.Duration
-
-// A Receipt tells about one Update, whether it failed or not.
-type Receipt struct {
-	Phases Phases
-}
-
-// A Line is one record of the log. Bytes is good until the callback returns.
-type Line struct {
-	Number int    // from 1
-	Offset int64  // of its first byte
-	Bytes  []byte // without the newline
-}
-
 // The names in a data directory.
 const (
-	logName  = "events.jsonl"
-	lockName = "events.lock"
+	logName   = "events.jsonl"
+	lockName  = "events.lock"
+	ownerName = "owner.json"
 )
 
 // A Log is one data directory's log. Its methods may be called at once from
-// any goroutine.
+// any goroutine, but not from a callback that one of them runs.
 type Log struct {
-	dir string
-	o   Options
-	mu  sync.Mutex
+	dir  string
+	o    Options
+	disk disk
+
+	// queue lets one call at a time wait outside the process, in the order
+	// of arrival.
+	queue     *semaphore.Weighted
+	turnstile turnstile
+	swept     bool  // guarded by queue
+	adoptions int   // guarded by queue
+	unsure    error // guarded by queue; set: an append's outcome is unknown
+
+	mu   sync.Mutex // guards fold
+	fold fold
 }
 
 // Open touches nothing on disk.
-func Open(dir string, o Options) *Log { return &Log{dir: dir, o: o.withDefaults()} }
+func Open(dir string, o Options) *Log {
+	l := &Log{dir: dir, o: o.withDefaults(), disk: osDisk{}, queue: semaphore.NewWeighted(1)}
+	l.fold.path = l.Path()
+	return l
+}
 
 // Dir is the data directory.
 func (l *Log) Dir() string { return l.dir }
@@ -67,229 +53,174 @@ func (l *Log) Dir() string { return l.dir }
 // Path is the log's.
 func (l *Log) Path() string { return filepath.Join(l.dir, logName) }
 
-// Update is the one way to write. decide runs in the lock on the newest state
-// and returns what to append (nothing: no append, no error). The state it is
-// given must not be kept or changed.
-func (l *Log) Update(ctx context.Context, decide func(*core.State) []core.Event) (Receipt, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r := Receipt{Phases: Phases{}}
-	step := func(s Step) (func(), error) {
-		if err := l.o.Hook(s); err != nil {
-			return nil, &IOError{Op: string(s), Path: l.Path(), Err: err}
-		}
-		start := time.Now()
-		return func() { r.Phases[s] += time.Since(start) }, nil
-	}
+func (l *Log) lockPath() string { return filepath.Join(l.dir, lockName) }
 
-	done, err := step(StepAcquire)
-	if err != nil {
-		return r, err
-	}
-	if err := os.MkdirAll(l.dir, 0o700); err != nil {
-		return r, &IOError{Op: "create the data directory", Path: l.dir, Err: err}
-	}
-	if err := l.acquire(ctx); err != nil {
-		return r, err
-	}
-	done()
-	defer func() {
-		start := time.Now()
-		l.o.Hook(StepRelease)
-		l.release()
-		r.Phases[StepRelease] = time.Since(start)
-	}()
-
-	if done, err = step(StepRead); err != nil {
-		return r, err
-	}
-	data, err := os.ReadFile(l.Path())
-	isNew := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !isNew {
-		return r, &IOError{Op: "read the log", Path: l.Path(), Err: err}
-	}
-	done()
-	if done, err = step(StepFold); err != nil {
-		return r, err
-	}
-	state, err := l.fold(data, nil)
-	if err != nil {
-		return r, err
-	}
-	done()
-	if done, err = step(StepDecide); err != nil {
-		return r, err
-	}
-	events := decide(state)
-	done()
-	if len(events) == 0 {
-		return r, nil
-	}
-	if err := ctx.Err(); err != nil {
-		return r, fmt.Errorf("the call ended before anything was written: %w", err)
-	}
-	var lines []byte
-	for _, e := range events {
-		lines = append(core.AppendEvent(lines, e), '\n')
-	}
-	if done, err = step(StepAppend); err != nil {
-		return r, err
-	}
-	f, err := os.OpenFile(l.Path(), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return r, &IOError{Op: "open the log", Path: l.Path(), Err: err}
-	}
-	defer f.Close()
-	if _, err := f.Write(lines); err != nil {
-		return r, &IOError{Op: "append to the log", Path: l.Path(), Err: err, OutcomeUnknown: true}
-	}
-	done()
-	if done, err = step(StepSync); err != nil {
-		return r, err
-	}
-	if err := f.Sync(); err != nil {
-		return r, &IOError{Op: "sync the log", Path: l.Path(), Err: err, OutcomeUnknown: true}
-	}
-	if isNew {
-		if d, err := os.Open(l.dir); err == nil {
-			d.Sync()
-			d.Close()
-		}
-	}
-	done()
-	return r, nil
+func (l *Log) warn(format string, args ...any) {
+	fmt.Fprintf(l.o.Stderr, "gaia: warning: "+format+"\n", args...)
 }
 
-// View catches up and reads; it creates nothing.
+// View catches up and reads; it creates nothing and, where the log is whole,
+// waits for nobody. The state must not be kept or changed.
+//
+// What looks like damage to a reader without the lock may be an append in
+// flight, so before View says so it reads again under the kernel's lock,
+// shared, and waits, to the deadline, while events.lock exists and its owner
+// isn't proven dead.
 func (l *Log) View(ctx context.Context, read func(*core.State) error) error {
-	_, state, err := l.read(ctx)
-	if err != nil {
+	if done, err := l.view(nil, false, read); done {
 		return err
 	}
-	return read(state)
-}
+	if err := l.queue.Acquire(ctx, 1); err != nil {
+		return ended(ctx)
+	}
+	defer l.queue.Release(1)
+	wait := l.deadline(ctx)
+	defer wait.cancel()
 
-// Lines reads the whole log and hands out each complete line, validated as View validates.
-func (l *Log) Lines(ctx context.Context, each func(Line) error) error {
-	data, _, err := l.read(ctx)
-	if err != nil {
-		return err
-	}
-	for n, off := 1, 0; off < len(data); n++ {
-		end := off + bytes.IndexByte(data[off:], '\n')
-		if err := each(Line{Number: n, Offset: int64(off), Bytes: data[off:end]}); err != nil {
+	var before error // what the try before this one found with no lock about
+	for {
+		f, err := l.openShared(wait)
+		if err != nil {
 			return err
 		}
-		off = end + 1
-	}
-	return nil
-}
-
-func (l *Log) read(ctx context.Context) ([]byte, *core.State, error) {
-	start := time.Now()
-	for {
-		_, lockErr := os.Lstat(filepath.Join(l.dir, lockName))
-		data, err := os.ReadFile(l.Path())
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, &IOError{Op: "read the log", Path: l.Path(), Err: err}
-		}
-		state, err := l.fold(data, nil)
-		if err == nil {
-			return data, state, nil
-		}
-		if lockErr != nil {
-			_, again := os.Lstat(filepath.Join(l.dir, lockName))
-			if again != nil {
-				return nil, nil, err
-			}
-		} else if time.Since(start) > l.o.LockTimeout {
-			return nil, nil, l.timeout(start)
-		}
-		if err := pause(ctx, 5*time.Millisecond); err != nil {
-			return nil, nil, err
-		}
-	}
-}
-
-func (l *Log) fold(data []byte, state *core.State) (*core.State, error) {
-	if state == nil {
-		state = core.NewState()
-	}
-	for n, off := 1, 0; off < len(data); n++ {
-		end := bytes.IndexByte(data[off:], '\n')
-		corrupt := func(reason string) error {
-			return &CorruptError{Path: l.Path(), Line: n, Offset: int64(off), Reason: reason}
+		locked := l.writerMayLive(f)
+		done, err := l.view(f, true, read)
+		locked = locked || l.writerMayLive(f)
+		if f != nil {
+			f.Close()
 		}
 		switch {
-		case end < 0:
-			return nil, corrupt("the last line is unfinished")
-		case end == 0:
-			return nil, corrupt("a blank line")
+		case done:
+			return err
+		case locked:
+			before = nil
+		case before != nil && before.Error() == err.Error():
+			return err
+		default:
+			before = err
 		}
-		if err := core.FoldLine(state, data[off:off+end]); errors.Is(err, core.ErrUnreplayable) {
-			return nil, &UnreplayableError{Path: l.Path(), Line: n, Offset: int64(off), Err: err}
-		} else if err != nil {
-			return nil, corrupt(err.Error())
-		}
-		off += end + 1
-	}
-	return state, nil
-}
-
-func (l *Log) acquire(ctx context.Context) error {
-	start := time.Now()
-	path := filepath.Join(l.dir, lockName)
-	for {
-		err := os.Mkdir(path, 0o700)
-		if err == nil {
-			owner := fmt.Sprintf(`{"pid":%d,"at":%q}`+"\n", os.Getpid(), core.FormatTime(time.Now()))
-			os.WriteFile(filepath.Join(path, "owner.json"), []byte(owner), 0o600)
-			return nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return &IOError{Op: "make the lock", Path: path, Err: err}
-		}
-		if time.Since(start) >= l.o.LockTimeout {
-			return l.timeout(start)
-		}
-		if err := pause(ctx, 2*time.Millisecond); err != nil {
+		if err := wait.pause(l); err != nil {
 			return err
 		}
 	}
 }
 
-func (l *Log) release() {
-	path := filepath.Join(l.dir, lockName)
-	os.Remove(filepath.Join(path, "owner.json"))
-	for range max(l.o.ReleaseRetries, 0) + 1 {
-		if err := os.Remove(path); err == nil || errors.Is(err, fs.ErrNotExist) {
-			return
+// view catches up and reads, from f or, unlocked, from the log as it is
+// found. It is done unless the log looked damaged.
+func (l *Log) view(f logFile, locked bool, read func(*core.State) error) (done bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !locked {
+		opened, _, err := l.disk.OpenLog(l.Path(), false, false)
+		if err == nil {
+			defer opened.Close()
+			f = opened
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return false, err
 		}
-		time.Sleep(l.o.ReleaseRetryDelay)
 	}
-	fmt.Fprintf(l.o.Stderr, "gaia: warning: the lock %q could not be removed\n", path)
+	if err := l.catchUp(f, meter{phases: Phases{}}); err != nil {
+		_, broken := errors.AsType[*IOError](err)
+		return locked && broken, err
+	}
+	return true, read(l.fold.state)
 }
 
-func (l *Log) timeout(start time.Time) error {
-	path := filepath.Join(l.dir, lockName)
-	e := &LockTimeoutError{Path: path, Waited: time.Since(start)}
-	if fi, err := os.Lstat(path); err == nil {
-		e.Age = max(time.Since(fi.ModTime()), 0)
+// openShared opens the log for reading with the kernel's lock on it, where
+// there is such a lock; nil where there is no log.
+func (l *Log) openShared(w *wait) (logFile, error) {
+	var f logFile
+	err := error(errors.ErrUnsupported)
+	if l.o.Adoption {
+		f, _, err = l.turnstile.pass(w.ctx, l.disk, l.Path(), true, false)
 	}
-	owner, _ := os.ReadFile(filepath.Join(path, "owner.json"))
-	e.Owner = string(owner[:min(len(owner), 200)])
-	e.Abandoned = e.Age > l.o.LockStale
-	return e
+	if errors.Is(err, errors.ErrUnsupported) {
+		f, _, err = l.disk.OpenLog(l.Path(), false, false)
+	}
+	switch {
+	case err == nil:
+		return f, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case w.ctx.Err() != nil:
+		return nil, w.over(l)
+	}
+	return nil, &IOError{Op: "open the log", Path: l.Path(), Err: err}
 }
 
-// pause waits, or ends early with the context's error.
-func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
+// writerMayLive tells whether events.lock exists and its owner isn't proven
+// dead by the kernel's lock that f holds.
+func (l *Log) writerMayLive(f logFile) bool {
+	if _, err := l.disk.Lstat(l.lockPath()); err != nil {
+		return false
+	}
+	if f == nil || !l.o.Adoption {
+		return true
+	}
+	domain, _, err := domainOf(f)
+	owner, _ := l.disk.ReadHead(filepath.Join(l.lockPath(), ownerName), maxOwner)
+	return err != nil || domain == "" || parseOwner(owner).Domain != domain
+}
+
+// catchUp brings the fold to the log's end. f nil: there is no log.
+func (l *Log) catchUp(f logFile, m meter) error {
+	if l.o.ReplayEachCall {
+		l.fold.reset()
+	}
+	changed, err := l.fold.catchUp(f, m)
+	if changed {
+		l.warn("the log %q is not what this process had read (replaced, cut or edited); read again from its start", l.Path())
+	}
+	return err
+}
+
+// A wait is one call's waiting outside the process, all of it under one
+// deadline.
+type wait struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	start  time.Time
+	next   time.Duration
+}
+
+var errDeadline = errors.New("the lock's deadline passed")
+
+func (l *Log) deadline(ctx context.Context) *wait {
+	w := &wait{start: time.Now(), next: time.Millisecond}
+	w.ctx, w.cancel = context.WithTimeoutCause(ctx, l.o.LockTimeout, errDeadline)
+	return w
+}
+
+// pause sleeps a little, longer each time: what is waited for here has nobody
+// who could wake us.
+func (w *wait) pause(l *Log) error {
+	t := time.NewTimer(w.next)
 	defer t.Stop()
+	w.next = min(2*w.next, 20*time.Millisecond)
 	select {
 	case <-t.C:
 		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("the call ended before anything was written: %w", context.Cause(ctx))
+	case <-w.ctx.Done():
+		return w.over(l)
 	}
+}
+
+// over is the error of a wait whose context is done.
+func (w *wait) over(l *Log) error {
+	if context.Cause(w.ctx) != errDeadline {
+		return ended(w.ctx)
+	}
+	e := &LockTimeoutError{Path: l.lockPath(), Waited: time.Since(w.start)}
+	if fi, err := l.disk.Lstat(l.lockPath()); err == nil {
+		e.Age = max(time.Since(fi.ModTime()), 0)
+		e.Abandoned = e.Age > l.o.LockStale
+	}
+	owner, _ := l.disk.ReadHead(filepath.Join(l.lockPath(), ownerName), 200)
+	e.Owner = string(owner)
+	return e
+}
+
+// ended is the error of a call whose context was ended before it wrote.
+func ended(ctx context.Context) error {
+	return fmt.Errorf("the call was ended before it wrote anything: %w", context.Cause(ctx))
 }

@@ -1,0 +1,133 @@
+package eventlog
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+)
+
+// disk is every file call the package makes, so that a test can fail or cut
+// short any of them. Errors are the system's own, for errors.Is with fs.Err*.
+type disk interface {
+	// MakeDir makes a directory and its parents, mode 0700.
+	MakeDir(dir string) error
+	// Mkdir makes one directory, mode 0700; fs.ErrExist where the name is taken.
+	Mkdir(path string) error
+	Lstat(path string) (fs.FileInfo, error)
+	// Stat follows symbolic links.
+	Stat(path string) (fs.FileInfo, error)
+	// ReadHead is the first n bytes of a file, or all it has.
+	ReadHead(path string, n int) ([]byte, error)
+	// WriteNew makes a file, mode 0600; fs.ErrExist where the name is taken.
+	WriteNew(path string, data []byte) error
+	Remove(path string) error
+	// RenameFile moves a file over another.
+	RenameFile(from, to string) error
+	// RenameDir moves a directory to a name that is free: fs.ErrExist where
+	// it isn't, errors.ErrUnsupported where the filesystem can't promise that.
+	RenameDir(from, to string) error
+	Names(dir string) ([]string, error)
+	// SyncDir makes a directory's entries durable.
+	SyncDir(dir string) error
+	// OpenLog opens the log; fs.ErrNotExist where there is none. For writing
+	// it is created when create says so, which created tells.
+	OpenLog(path string, write, create bool) (f logFile, created bool, err error)
+}
+
+// logFile is the open log.
+type logFile interface {
+	ReadAt(p []byte, off int64) (int, error)
+	// Append writes at the end, which the caller knows to be at.
+	Append(p []byte, at int64) (int, error)
+	Truncate(size int64) error
+	Sync() error
+	Stat() (fs.FileInfo, error)
+	// ID names device and inode (volume and file id) on this machine.
+	ID() (string, error)
+	// Lock takes the kernel's lock, exclusive or shared, and blocks until it
+	// is had; with try it returns errBusy instead. errors.ErrUnsupported
+	// where the filesystem has none. Close drops it.
+	Lock(shared, try bool) error
+	Close() error
+}
+
+var errBusy = errors.New("the kernel's lock is held")
+
+// osDisk is the real one; its parts that differ by system are in the twins.
+type osDisk struct{}
+
+func (osDisk) MakeDir(dir string) error               { return os.MkdirAll(dir, 0o700) }
+func (osDisk) Mkdir(path string) error                { return os.Mkdir(path, 0o700) }
+func (osDisk) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
+func (osDisk) Stat(path string) (fs.FileInfo, error)  { return os.Stat(path) }
+func (osDisk) Remove(path string) error               { return os.Remove(path) }
+func (osDisk) RenameFile(from, to string) error       { return os.Rename(from, to) }
+
+func (osDisk) ReadHead(path string, n int) ([]byte, error) {
+	f, err := openRead(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	buf := make([]byte, n)
+	read := 0
+	for read < n {
+		m, err := f.Read(buf[read:])
+		read += m
+		if m == 0 || err != nil {
+			break
+		}
+	}
+	return buf[:read], nil
+}
+
+func (osDisk) WriteNew(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
+}
+
+func (osDisk) Names(dir string) ([]string, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+func (osDisk) OpenLog(path string, write, create bool) (logFile, bool, error) {
+	if !write {
+		f, err := openRead(path)
+		if err != nil {
+			return nil, false, err
+		}
+		return osLog{f}, false, nil
+	}
+	for {
+		f, err := os.OpenFile(path, logFlags, 0)
+		if err == nil {
+			return osLog{f}, false, nil
+		}
+		if !create || !errors.Is(err, fs.ErrNotExist) {
+			return nil, false, err
+		}
+		f, err = os.OpenFile(path, logFlags|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			return osLog{f}, true, nil
+		}
+		// Somebody else made it between the two calls: open theirs.
+		if !errors.Is(err, fs.ErrExist) {
+			return nil, false, err
+		}
+		if _, err := os.Stat(path); err != nil {
+			return nil, false, err // a link that leads nowhere would loop
+		}
+	}
+}
+
+// osLog is the log as the system opens it.
+type osLog struct{ *os.File }

@@ -1,0 +1,104 @@
+//go:build unix
+
+package eventlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// logFlags: the kernel places each append at the end, whatever somebody
+// outside the protocol did meanwhile.
+const logFlags = os.O_RDWR | os.O_APPEND
+
+// openRead never waits for a writer of a named pipe somebody put there.
+func openRead(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (osDisk) SyncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
+		return err // the two left out: this filesystem has no such thing
+	}
+	return nil
+}
+
+func (osDisk) RenameDir(from, to string) error {
+	err := renameNoReplace(from, to)
+	switch {
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.ENOSYS), errors.Is(err, unix.ENOTSUP):
+		return errors.ErrUnsupported
+	case errors.Is(err, unix.ENOTEMPTY):
+		return fs.ErrExist
+	}
+	return err
+}
+
+func (f osLog) Append(p []byte, _ int64) (int, error) { return f.Write(p) }
+
+func (f osLog) ID() (string, error) {
+	fi, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	st, ok := fi.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", errors.ErrUnsupported
+	}
+	return fmt.Sprintf("%x.%x", uint64(st.Dev), uint64(st.Ino)), nil
+}
+
+// Lock goes through a gate, the kernel's lock on the data directory, which is
+// held only while waiting for the log's: who waits at the log has the gate,
+// so that who just left can't pass it.
+func (f osLog) Lock(shared, try bool) error {
+	how := unix.LOCK_EX
+	if shared {
+		how = unix.LOCK_SH
+	}
+	// A gate that can't be had costs fairness and nothing else.
+	if gate, err := os.Open(filepath.Dir(f.Name())); err == nil {
+		defer gate.Close()
+		if err := flock(gate, unix.LOCK_EX, try); errors.Is(err, errBusy) {
+			return err
+		}
+	}
+	return flock(f.File, how, try)
+}
+
+func flock(f *os.File, how int, try bool) error {
+	if try {
+		how |= unix.LOCK_NB
+	}
+	for {
+		switch err := unix.Flock(int(f.Fd()), how); err {
+		case nil:
+			return nil
+		case unix.EINTR:
+		case unix.EWOULDBLOCK:
+			return errBusy
+		case unix.ENOLCK, unix.ENOSYS, unix.ENOTSUP, unix.EINVAL:
+			return errors.ErrUnsupported
+		default:
+			return &fs.PathError{Op: "flock", Path: f.Name(), Err: err}
+		}
+	}
+}
+
+// contended: only Windows answers a taken name with "access denied".
+func contended(error) bool { return false }

@@ -1,0 +1,5 @@
+//go:build unix && !linux && !darwin
+
+package eventlog
+
+func filesystem(string) (string, bool, error) { return "", false, nil }

@@ -1,0 +1,125 @@
+package eventlog
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"sync"
+)
+
+// turnstile is this process's place at the kernel's lock. A wait for it can't
+// be broken off, so one that a call gives up is left standing for the next
+// call to take over; if it succeeds while nobody wants it, the lock is dropped
+// at once. A stopped holder thus costs a process one blocked thread a kind,
+// however many of its calls time out.
+type turnstile struct {
+	mu    sync.Mutex
+	waits [2]*kernelWait // exclusive, shared
+}
+
+type kernelWait struct {
+	file    logFile
+	wanted  bool
+	created bool
+	done    chan error // gets one value when the wait ends while wanted
+}
+
+// pass gives the open log with the kernel's lock on it. The path names that
+// very file. fs.ErrNotExist where there is no log and create is false;
+// errors.ErrUnsupported where the filesystem has no such lock.
+func (t *turnstile) pass(ctx context.Context, d disk, path string, shared, create bool) (f logFile, created bool, err error) {
+	for {
+		if ctx.Err() != nil {
+			return nil, false, context.Cause(ctx)
+		}
+		f, created, err := t.lock(ctx, d, path, shared, create)
+		if err != nil {
+			return nil, false, err
+		}
+		same, err := names(d, path, f)
+		if same {
+			return f, created, nil
+		}
+		f.Close()
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, false, err
+		}
+		// Somebody replaced the log while we waited: the lock that counts
+		// is the one on the file that others will open.
+	}
+}
+
+// names tells whether path still names the open file.
+func names(d disk, path string, f logFile) (bool, error) {
+	mine, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	// Not Lstat: a log that is a symbolic link is followed by open, too.
+	there, err := d.Stat(path)
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(mine, there), nil
+}
+
+func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, create bool) (logFile, bool, error) {
+	kind := 0
+	if shared {
+		kind = 1
+	}
+	t.mu.Lock()
+	w := t.waits[kind]
+	if w != nil {
+		w.wanted = true
+		t.mu.Unlock()
+	} else {
+		t.mu.Unlock()
+		f, created, err := d.OpenLog(path, !shared, create)
+		if err != nil {
+			return nil, false, err
+		}
+		err = f.Lock(shared, true)
+		if err == nil {
+			return f, created, nil
+		}
+		if !errors.Is(err, errBusy) {
+			f.Close()
+			return nil, false, err
+		}
+		w = &kernelWait{file: f, created: created, wanted: true, done: make(chan error, 1)}
+		t.mu.Lock()
+		t.waits[kind] = w
+		t.mu.Unlock()
+		go func() {
+			err := f.Lock(shared, false)
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.waits[kind] = nil
+			if err != nil || !w.wanted {
+				f.Close()
+			}
+			w.done <- err
+		}()
+	}
+	select {
+	case err := <-w.done:
+		if err != nil {
+			return nil, false, err
+		}
+		return w.file, w.created, nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	select {
+	case err := <-w.done: // it came in the same instant: drop it
+		if err == nil {
+			w.file.Close()
+		}
+	default:
+		w.wanted = false
+	}
+	return nil, false, context.Cause(ctx)
+}
