@@ -2,15 +2,12 @@ package harness
 
 import (
 	"bytes"
-	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -489,43 +486,4 @@ func starving(histories []History) results.Promise {
 		}
 	}
 	return f.promise(PromiseNoStarving, "at least %d calls a lane when the first was done, mean %.1f", least, mean)
-}
-
-// CheckReplay runs argv, which prints the state it replays from a log, in two
-// processes of their own and compares what they print, byte for byte.
-func CheckReplay(ctx context.Context, argv, env []string, limit time.Duration) results.Promise {
-	var f findings
-	var first [sha256.Size]byte
-	var size int64
-	for n := range 2 {
-		sum, printed, err := printedBy(ctx, argv, env, limit)
-		if err != nil {
-			f.add("process %d: %v", n+1, err)
-			continue
-		}
-		if n == 1 && f.total == 0 && sum != first {
-			f.add("two processes replay the log to different bytes")
-		}
-		first, size = sum, printed
-	}
-	if f.total == 0 && size == 0 {
-		f.add("nothing was printed")
-	}
-	return f.promise(PromiseReplay, "two processes print the same %d bytes", size)
-}
-
-func printedBy(ctx context.Context, argv, env []string, limit time.Duration) (sum [sha256.Size]byte, size int64, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no answer within %v", limit))
-	defer cancel()
-	h := sha256.New()
-	stderr := new(tail)
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	cmd.Env = append(inherited(), env...)
-	counted := &counter{w: h}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = counted, stderr, 2*time.Second
-	if err := cmd.Run(); err != nil {
-		return sum, 0, fmt.Errorf("%w %s", causeOr(ctx, err), stderr.lastLine())
-	}
-	h.Sum(sum[:0])
-	return sum, counted.n, nil
 }

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"gaia/results"
 )
 
 // The test binary runs itself again as a lane and as a server: the program
@@ -51,6 +53,16 @@ func fake(args []string) error {
 		log, err := os.ReadFile(fakeLog())
 		fmt.Printf("{%q:%d}\n", "bytes", len(log))
 		return err
+	case args[0] == "run-trial":
+		_, err := RunTrial(context.Background(), TrialSpec{
+			Factors: results.Factors{Lanes: 2, CallsPerLane: 1_000_000}, Dir: args[1], Work: args[2],
+		})
+		return err
+	case line == "print-pid":
+		_, err := fmt.Println(os.Getpid())
+		return err
+	case line == "print-nothing":
+		return nil
 	case args[0] == "bad":
 		return serveFake(&fakeServer{hook: func(string) {}, bad: args[1]})
 	}
@@ -125,7 +137,7 @@ func (f *fakeServer) call(ctx context.Context, req *sdk.CallToolRequest) (*sdk.C
 		result["ref"] = ref
 	case verbSend, verbHandoff:
 		n := bus.messages + 1
-		if bad == "repeats-id" || f.bad == "repeats-id" && f.calls > 12 && bad == "" && n == 1 {
+		if f.bad == "repeats-id" && f.calls >= 12 { // its 12th call may be of another verb
 			n = max(bus.messages, 1)
 		}
 		id, cor := fmt.Sprintf("msg-%04d", n), fmt.Sprintf("cor-%04d", bus.messages+1)
@@ -135,6 +147,9 @@ func (f *fakeServer) call(ctx context.Context, req *sdk.CallToolRequest) (*sdk.C
 		}
 		result["messageId"], result["correlationId"] = id, cor
 	case verbInbox:
+		if f.bad == "forgets" && f.calls < 3 { // it reads less than was written
+			bus.order = nil
+		}
 		pending := []object{}
 		ids := []string{}
 		for _, id := range bus.order {
@@ -149,6 +164,9 @@ func (f *fakeServer) call(ctx context.Context, req *sdk.CallToolRequest) (*sdk.C
 		result["messageId"] = args.MessageID
 	case verbHeartbeat:
 		events = []object{{"type": typeHeartbeat, "at": at, "actorId": args.ActorID, "note": args.Note}}
+	}
+	if f.bad == "slow" {
+		time.Sleep(100 * time.Millisecond)
 	}
 	f.hook("append")
 	if bad != "drops-record" {

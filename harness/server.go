@@ -175,6 +175,7 @@ type callArgs struct {
 	Text         string   `json:"text,omitempty"`
 	Summary      string   `json:"summary,omitempty"`
 	MessageID    string   `json:"messageId,omitempty"`
+	After        string   `json:"after,omitempty"`
 	Note         string   `json:"note,omitempty"`
 }
 
@@ -184,8 +185,13 @@ type answer struct {
 	MessageID     string `json:"messageId"`
 	CorrelationID string `json:"correlationId"`
 	Pending       []struct {
-		MessageID string `json:"messageId"`
+		MessageID     string `json:"messageId"`
+		CorrelationID string `json:"correlationId"`
+		From          string `json:"from"`
+		To            string `json:"to"`
+		Text          string `json:"text"`
 	} `json:"pending"`
+	Next   string `json:"next"` // inbox: what to pass as after; empty: this was all
 	phases map[string]int64
 }
 

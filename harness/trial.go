@@ -273,17 +273,15 @@ func (t *trial) run(ctx context.Context) (at int64, err error) {
 			return 0, err
 		}
 	}
-	refs := make([]string, n)
 	for i, l := range t.lanes {
 		if l.ready == nil {
 			return 0, fmt.Errorf("lane %d reported twice", i+1)
 		}
-		refs[i] = l.ready.Ref
 	}
 	// All hear of the instant before it comes.
 	at = now() + int64(10*time.Millisecond+time.Duration(n)*time.Millisecond)
 	for i, l := range t.lanes {
-		if err := tell(l.stdin, begin{Refs: refs, At: at}); err != nil {
+		if err := tell(l.stdin, begin{Refs: t.refs(), At: at}); err != nil {
 			return 0, fmt.Errorf("lane %d: %w", i+1, err)
 		}
 	}
@@ -344,6 +342,14 @@ func (t *trial) start(i int) error {
 		return fmt.Errorf("lane %d: %w", i+1, err)
 	}
 	return nil
+}
+
+// refs are the lanes' refs, by lane, once all are ready.
+func (t *trial) refs() (refs []string) {
+	for _, l := range t.lanes {
+		refs = append(refs, l.ready.Ref)
+	}
+	return refs
 }
 
 func (t *trial) running() (n int) {
@@ -437,7 +443,9 @@ func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
 			record.ServerPeakRSS = max(record.ServerPeakRSS, d.PeakRSS)
 			record.Dropped += d.Dropped
 			adopted += d.Adopted
-			struck = max(struck, d.FaultAt)
+			if t.fault.Kind != FaultStallHolder || d.FaultOver > 0 {
+				struck = max(struck, d.FaultAt)
+			}
 		} else { // killed
 			struck = l.gone
 			record.Dropped += int64(t.Factors.CallsPerLane - len(h.Calls) + 1)
@@ -464,11 +472,11 @@ func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
 	return err
 }
 
-// replay checks that two processes replay the log to the same bytes, with the
-// command that does it for gaia's own servers.
+// replay checks that two processes replay the log to the same: gaia's own to
+// the same bytes of their state, others to the same answers.
 func (t *trial) replay(ctx context.Context) results.Promise {
 	if !t.own {
-		return results.Promise{Name: PromiseReplay, Skipped: true, Detail: "no command is known that prints the state of these servers"}
+		return compareReplay(ctx, t.kinds, t.Dir, t.Work, t.refs(), t.Limits)
 	}
 	argv := append(slices.Clone(t.Self), "state", "--output", "json")
 	return CheckReplay(ctx, argv, []string{envDataDir + "=" + t.Dir}, t.Limits.Replay)

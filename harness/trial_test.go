@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +78,7 @@ func TestBadServersAreCaughtAndNamed(t *testing.T) {
 			spec := fakeSpec(t, 2, 40)
 			spec.Servers = []string{`"` + spec.Self[0] + `" mcp`, `"` + spec.Self[0] + `" bad ` + kind}
 			if kind == "loses-reply" {
-				spec.Limits.Call = 10 * time.Second
+				spec.Limits.Call = 3 * time.Second
 			}
 			got, err := RunTrial(t.Context(), spec)
 			if err != nil {
@@ -152,13 +154,7 @@ func TestCancelledTrialLeavesNoProcess(t *testing.T) {
 	cause := errors.New("told to stop")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		// When a lane has worked for a while.
-		for {
-			if h, err := ReadHistory(spec.Work, 3, true); err == nil && len(h.Calls) > 3 {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
+		awaitCalls(spec.Work, 3, 3)
 		cancel(cause)
 	}()
 	if _, err := RunTrial(ctx, spec); !errors.Is(err, cause) {
@@ -166,5 +162,104 @@ func TestCancelledTrialLeavesNoProcess(t *testing.T) {
 	}
 	if left := children(t); len(left) > 0 {
 		t.Errorf("still running: %v", left)
+	}
+}
+
+// The replay check of other implementations: a server that has forgotten what
+// a process before it wrote is caught.
+func TestForeignServersReplayAlikeOrAreNamed(t *testing.T) {
+	for kind, want := range map[string]bool{"honest": true, "forgets": false} {
+		t.Run(kind, func(t *testing.T) {
+			spec := fakeSpec(t, 2, 20)
+			self := `"` + spec.Self[0] + `" `
+			spec.Servers = []string{self + "mcp", self + "bad " + kind}
+			got, err := RunTrial(t.Context(), spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := got.Promises[len(got.Promises)-1]
+			if p.Name != PromiseReplay || p.OK != want || p.Skipped {
+				t.Errorf("%+v; want %v", p, want)
+			}
+			if got.Factors.Class != results.ClassMixed || len(got.Servers) != 2 {
+				t.Errorf("class %q, %d servers", got.Factors.Class, len(got.Servers))
+			}
+		})
+	}
+}
+
+func TestOpenLoadCountsFromTheIntendedStartAndDropsWhatIsLate(t *testing.T) {
+	spec := fakeSpec(t, 1, 20)
+	spec.Factors.Load, spec.Factors.Rate = LoadOpen, 40
+	spec.Servers = []string{`"` + spec.Self[0] + `" bad slow`} // 100 ms a call, 25 ms apart
+	got, err := RunTrial(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Dropped == 0 || got.Calls+got.Dropped != 20 {
+		t.Errorf("%d calls and %d dropped of 20", got.Calls, got.Dropped)
+	}
+	if r, s := got.ResponseQuantile(1), got.ServiceQuantile(1); r <= s {
+		t.Errorf("the longest response is %v and the longest service %v; a late start must show", r, s)
+	}
+}
+
+func TestRecordsHoldNoPathAndNoName(t *testing.T) {
+	spec := fakeSpec(t, 2, 5)
+	spec.Servers = []string{`TOKEN_FILE=/home/u/x "` + spec.Self[0] + `" mcp --log=/var/secret/log C:/Users/u/f`}
+	got, err := RunTrial(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Environment.Virtual = "" // may be the word that a host is called by
+	text, err := results.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, private := range []string{filepath.Dir(spec.Self[0]), "/home", "/var/secret", "Users", spec.Dir, `"` + host + `"`} {
+		if strings.Contains(string(text), private) {
+			t.Errorf("the record holds %q: %s", private, text)
+		}
+	}
+	if want := []string{"TOKEN_FILE=x", filepath.Base(spec.Self[0]), "mcp", "--log=log", "f"}; !slices.Equal(got.Servers[0].Argv, want) {
+		t.Errorf("argv %q; want %q", got.Servers[0].Argv, want)
+	}
+}
+
+func TestLanesEndWhenTheLabIsKilled(t *testing.T) {
+	spec := fakeSpec(t, 2, 1_000_000)
+	if len(children(t)) > 0 || runtime.GOOS != "linux" {
+		t.Skip("processes can't be listed here")
+	}
+	lab := exec.Command(spec.Self[0], "run-trial", spec.Dir, spec.Work)
+	if err := lab.Start(); err != nil {
+		t.Fatal(err)
+	}
+	awaitCalls(spec.Work, 2, 3)
+	if len(children(t)) < 5 {
+		t.Fatalf("running: %v; want the lab, two lanes and two servers", children(t))
+	}
+	if err := lab.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = lab.Wait()
+	for end := time.Now().Add(time.Minute); len(children(t)) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still running: %v", children(t))
+		}
+	}
+}
+
+// awaitCalls waits until a lane has written so many calls down.
+func awaitCalls(work string, lane, calls int) {
+	for {
+		if h, err := ReadHistory(work, lane, true); err == nil && len(h.Calls) > calls {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
