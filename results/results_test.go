@@ -268,9 +268,15 @@ func TestVerdictIsNoWhenAPromiseBrokeOrACallFailed(t *testing.T) {
 }
 
 func ExampleTable() {
-	fmt.Print(results.Table([]results.Trial{made(1, 1, 100), made(4, 1, 300)}, nil))
+	trials := []results.Trial{made(1, 1, 100), made(4, 1, 300)}
+	fmt.Print(results.Table(trials, nil))
+	fmt.Print(results.Costs(trials, nil))
 	// Output:
-	// arm                  n  calls/s      p50      p99    worst   Jain  CPU/call    server  ×floor  promises
-	// lanes=1/events=1000  1      100  5.00 ms  5.00 ms  6.00 ms  1.000   1.00 ms  20.0 MiB    5.00      held
-	// lanes=4/events=1000  1      300  5.00 ms  5.00 ms  6.00 ms  1.000   1.00 ms  20.0 MiB    5.00      held
+	// all arms: events=1000
+	// arm      n  calls/s      p50      p99    worst   Jain  ×floor  promises
+	// lanes=1  1      100  5.00 ms  5.00 ms  6.00 ms  1.000    5.00      held
+	// lanes=4  1      300  5.00 ms  5.00 ms  6.00 ms  1.000    5.00      held
+	// arm      CPU/call    server    floor  ×floor  lock  read  decide  append  fsync  release
+	// lanes=1   1.00 ms  20.0 MiB  1.00 ms    5.00     –     –       –       –      –        –
+	// lanes=4   1.00 ms  20.0 MiB  1.00 ms    5.00     –     –       –       –      –        –
 }

@@ -2,40 +2,95 @@ package results
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
 
 // Table is the run's main table as text, an arm a row: medians over its
-// trials, with 95% intervals where there are six trials or more.
+// trials, with 95% intervals where there are six trials or more. What all arms
+// have in common stands in a line above.
 func Table(trials []Trial, order []string) string {
 	names, byArm := Arms(trials, order)
-	rows := [][]string{{"arm", "n", "calls/s", "p50", "p99", "worst", "Jain", "CPU/call", "server", "×floor", "promises"}}
-	for _, name := range names {
-		rows = append(rows, armRow(name, byArm[name]))
+	short, common := shorten(names)
+	rows := [][]string{{"arm", "n", "calls/s", "p50", "p99", "worst", "Jain", "×floor", "promises"}}
+	for i, name := range names {
+		ts := byArm[name]
+		rate := Summarize(Of(ts, (*Trial).CallsPerSecond))
+		var worst time.Duration
+		for j := range ts {
+			worst = max(worst, ts[j].WorstWait())
+		}
+		rows = append(rows, []string{short[i], fmt.Sprint(len(ts)), strings.TrimSpace(FormatNumber(rate.Median) + " " + rate.spread()),
+			dash(ts, func(t *Trial) float64 { return float64(t.ResponseQuantile(.5)) }, showDuration),
+			dash(ts, func(t *Trial) float64 { return float64(t.ResponseQuantile(.99)) }, showDuration),
+			FormatDuration(worst), fmt.Sprintf("%.3f", Median(Of(ts, (*Trial).Fairness))), dash(ts, (*Trial).FloorRatio, FormatNumber), promisesCell(ts)})
+	}
+	return common + Grid(rows)
+}
+
+// Costs is what a call costs and where its time goes, an arm a row: CPU and
+// memory of the servers, the disk's floor, and the medians over trials of each
+// phase's mean a call.
+func Costs(trials []Trial, order []string) string {
+	names, byArm := Arms(trials, order)
+	short, _ := shorten(names)
+	rows := [][]string{{"arm", "CPU/call", "server", "floor", "×floor", "lock", "read", "decide", "append", "fsync", "release"}}
+	for i, name := range names {
+		ts := byArm[name]
+		phase := func(steps ...string) string {
+			return dash(ts, func(t *Trial) float64 {
+				var sum float64
+				for _, s := range steps {
+					if p := t.Phases[s]; p.Count > 0 {
+						sum += float64(p.Total) / float64(p.Count)
+					}
+				}
+				return sum
+			}, showDuration)
+		}
+		rows = append(rows, []string{short[i], dash(ts, func(t *Trial) float64 { return float64(t.CPUPerCall()) }, showDuration),
+			dash(ts, func(t *Trial) float64 { return float64(t.ServerPeakRSS) }, func(x float64) string { return FormatBytes(int64(x)) }),
+			dash(ts, func(t *Trial) float64 { return float64(floorOf(t)) }, showDuration), dash(ts, (*Trial).FloorRatio, FormatNumber),
+			phase("acquire"), phase("read", "decode", "fold"), phase("decide"), phase("append"), phase("sync"), phase("release")})
 	}
 	return Grid(rows)
 }
 
-func armRow(name string, ts []Trial) []string {
-	duration := func(f func(*Trial) float64) string { return FormatDuration(time.Duration(Median(Of(ts, f)))) }
-	rate := Summarize(Of(ts, (*Trial).CallsPerSecond))
-	var worst time.Duration
-	memory := int64(0)
-	for i := range ts {
-		worst = max(worst, ts[i].WorstWait())
-		memory = max(memory, ts[i].ServerPeakRSS)
+func floorOf(t *Trial) time.Duration {
+	if t.Floor == nil {
+		return 0
 	}
-	row := []string{name, fmt.Sprint(len(ts)), strings.TrimSpace(FormatNumber(rate.Median) + " " + rate.spread()),
-		duration(func(t *Trial) float64 { return float64(t.ResponseQuantile(.5)) }),
-		duration(func(t *Trial) float64 { return float64(t.ResponseQuantile(.99)) }),
-		FormatDuration(worst), fmt.Sprintf("%.3f", Median(Of(ts, (*Trial).Fairness))),
-		dash(ts, func(t *Trial) float64 { return float64(t.CPUPerCall()) }, func(x float64) string { return FormatDuration(time.Duration(x)) }),
-		"–", dash(ts, (*Trial).FloorRatio, FormatNumber), promisesCell(ts)}
-	if memory > 0 {
-		row[8] = FormatBytes(memory)
+	return t.Floor.Median
+}
+
+// shorten leaves out of arms' names what all have in common, but for the
+// lanes, and says it in a line.
+func shorten(names []string) (short []string, common string) {
+	if len(names) < 2 {
+		return names, ""
 	}
-	return row
+	shared := func(part string) bool {
+		for _, n := range names {
+			if !slices.Contains(strings.Split(n, "/"), part) {
+				return false
+			}
+		}
+		return !strings.HasPrefix(part, "lanes=")
+	}
+	var all []string
+	for _, part := range strings.Split(names[0], "/") {
+		if shared(part) {
+			all = append(all, part)
+		}
+	}
+	for _, n := range names {
+		short = append(short, strings.Join(slices.DeleteFunc(strings.Split(n, "/"), shared), "/"))
+	}
+	if len(all) == 0 {
+		return short, ""
+	}
+	return short, "all arms: " + strings.Join(all, ", ") + "\n"
 }
 
 // dash shows the median of what is known, and a dash where nothing is.
