@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,6 +54,14 @@ func fake(args []string) error {
 		log, err := os.ReadFile(fakeLog())
 		fmt.Printf("{%q:%d}\n", "bytes", len(log))
 		return err
+	case strings.HasPrefix(line, "lab tap "):
+		code, err := Tap(context.Background(), args[2], os.Stdin, os.Stdout, os.Stderr)
+		if err == nil && code != 0 {
+			err = fmt.Errorf("the server ended with %d", code)
+		}
+		return err
+	case args[0] == "client":
+		return fakeClient(args[1], args[2], args[3])
 	case args[0] == "run-trial":
 		_, err := RunTrial(context.Background(), TrialSpec{
 			Factors: results.Factors{Lanes: 2, CallsPerLane: 1_000_000}, Dir: args[1], Work: args[2],
@@ -158,12 +167,13 @@ func (f *fakeServer) call(ctx context.Context, req *sdk.CallToolRequest) (*sdk.C
 			}
 		}
 		events = []object{{"type": typePolled, "at": at, "actorId": args.ActorID, "messageIds": ids}}
-		result["pending"] = pending
+		result["actorId"], result["pending"] = args.ActorID, pending
 	case verbAck:
 		events = []object{{"type": typeAcked, "at": at, "actorId": args.ActorID, "messageId": args.MessageID, "note": args.Note}}
-		result["messageId"] = args.MessageID
+		result["messageId"], result["ackedBy"] = args.MessageID, args.ActorID
 	case verbHeartbeat:
 		events = []object{{"type": typeHeartbeat, "at": at, "actorId": args.ActorID, "note": args.Note}}
+		result["actorId"] = args.ActorID
 	}
 	if f.bad == "slow" {
 		time.Sleep(100 * time.Millisecond)
@@ -180,7 +190,11 @@ func (f *fakeServer) call(ctx context.Context, req *sdk.CallToolRequest) (*sdk.C
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	return answerFake(object{"ok": true, "error": nil, "result": result, "eventsAppended": []string{}},
+	appended := []string{}
+	for _, e := range events {
+		appended = append(appended, e["type"].(string))
+	}
+	return answerFake(object{"ok": true, "error": nil, "result": result, "eventsAppended": appended},
 		sdk.Meta{metaPhases: object{"acquire": int64(waited), "decide": 1000}}), nil
 }
 
@@ -265,4 +279,58 @@ func appendFake(events []object) error {
 		return err
 	}
 	return f.Close()
+}
+
+// fakeClient is a client of the SDK's making that reads its configuration as
+// real ones do.
+func fakeClient(config, name, manner string) error {
+	if manner == "idles" {
+		return errors.New("no model today")
+	}
+	text, err := os.ReadFile(config)
+	if err != nil {
+		return err
+	}
+	var c struct {
+		Servers map[string]struct {
+			Command string
+			Args    []string
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return err
+	}
+	server := c.Servers["gaia-interagent"]
+	cmd := exec.Command(server.Command, server.Args...)
+	session, err := sdk.NewClient(&sdk.Implementation{Name: name, Version: "1"}, nil).
+		Connect(context.Background(), &sdk.CommandTransport{Command: cmd}, nil)
+	if err != nil {
+		return err
+	}
+	call := func(verb string, args object) (result object) {
+		res, err := session.CallTool(context.Background(), &sdk.CallToolParams{Name: verb, Arguments: args})
+		if err != nil {
+			panic(err)
+		}
+		var e struct{ Result object }
+		if err := json.Unmarshal([]byte(res.Content[0].(*sdk.TextContent).Text), &e); err != nil {
+			panic(err)
+		}
+		return e.Result
+	}
+	ref := call(verbRegister, object{"actorId": name})["ref"]
+	for range 4 {
+		call(verbSend, object{"from": ref, "to": ref, "text": "a note of my own"})
+		call(verbHandoff, object{"from": ref, "to": ref, "summary": "the rest"})
+		for _, m := range call(verbInbox, object{"actorId": ref})["pending"].([]any) {
+			call(verbAck, object{"actorId": ref, "messageId": m.(object)["messageId"], "note": "seen"})
+		}
+		call(verbHeartbeat, object{"actorId": ref})
+	}
+	if manner == "kills" {
+		go call(verbHeartbeat, object{"actorId": ref})
+		time.Sleep(time.Millisecond)
+		return cmd.Process.Kill()
+	}
+	return session.Close()
 }

@@ -2,12 +2,14 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json"
@@ -34,6 +36,8 @@ const (
 	OutcomeNoReply = "no-reply"
 	// OutcomeTransport: the connection ended before the reply.
 	OutcomeTransport = "transport"
+	// OutcomeAbandoned: a real client ended before the reply.
+	OutcomeAbandoned = "abandoned"
 	// OutcomeRPC: a JSON-RPC error in place of a result.
 	OutcomeRPC = "rpc"
 	// OutcomeMalformed: a reply that isn't the bus's envelope.
@@ -68,6 +72,13 @@ type CallRecord struct {
 	CorrelationID string   `json:"correlationId,omitzero"`
 	Shown         []string `json:"shown,omitzero"` // inbox: the messages, in order
 
+	// Of a real client's calls only. Session tells apart the servers that one
+	// client started; Named, that the caller named its correlation; Appended
+	// are the types of the records that the bus says it wrote.
+	Session  int64    `json:"session,omitzero"`
+	Named    bool     `json:"named,omitzero"`
+	Appended []string `json:"appended,omitzero"`
+
 	// Phases is where the server says the time went, by step, in nanoseconds.
 	Phases map[string]int64 `json:"phases,omitzero"`
 }
@@ -75,7 +86,7 @@ type CallRecord struct {
 // Answered tells whether the caller got the bus's envelope.
 func (c *CallRecord) Answered() bool {
 	switch c.Outcome {
-	case OutcomeNoReply, OutcomeTransport, OutcomeRPC, OutcomeMalformed:
+	case OutcomeNoReply, OutcomeTransport, OutcomeRPC, OutcomeMalformed, OutcomeAbandoned:
 		return false
 	}
 	return true
@@ -88,6 +99,17 @@ func (c *CallRecord) unsure() bool { return !c.Answered() || c.Outcome == Outcom
 func (c *CallRecord) mark() string { return callMark(c.Lane, c.Call) }
 
 func callMark(lane, call int) string { return fmt.Sprintf("L%02d-%06d", lane, call) }
+
+// answer takes in the ids of an answer.
+func (c *CallRecord) answer(a answer) {
+	c.Ref, c.MessageID, c.CorrelationID = a.Ref, a.MessageID, a.CorrelationID
+	for _, m := range a.Pending {
+		c.Shown = append(c.Shown, m.MessageID)
+	}
+	if c.Session != 0 { // a tap learns from the answer who asked
+		c.Actor = a.ActorID + a.AckedBy
+	}
+}
 
 // digest stands for a body in a history.
 func digest(body string) string {
@@ -104,6 +126,8 @@ type History struct {
 	// log without being here, replies may be missing, and its pace isn't held
 	// against the bus.
 	Victim bool
+	// Tapped: a real client made the calls, as it saw fit, without marks.
+	Tapped bool
 }
 
 // historyFile is where lane n writes its history in the trial's work folder.
@@ -142,7 +166,35 @@ func ReadHistory(work string, lane int, victim bool) (History, error) {
 		}
 		h.Calls = append(h.Calls, c)
 	}
+	if len(h.Calls) > 0 && h.Calls[0].Session != 0 {
+		h.Tapped = true
+		h.Calls = untap(h.Calls)
+	}
 	return h, nil
+}
+
+// untap joins the two lines of each call, the second of which says how it
+// ended, and numbers the calls of all sessions as they began.
+func untap(lines []CallRecord) (calls []CallRecord) {
+	type key struct {
+		session int64
+		call    int
+	}
+	at := map[key]int{}
+	for _, c := range lines {
+		k := key{c.Session, c.Call}
+		if i, begun := at[k]; begun {
+			calls[i] = c
+			continue
+		}
+		at[k] = len(calls)
+		calls = append(calls, c)
+	}
+	slices.SortStableFunc(calls, func(a, b CallRecord) int { return cmp.Compare(a.Start, b.Start) })
+	for i := range calls {
+		calls[i].Call = i + 1
+	}
+	return calls
 }
 
 // recorder appends to a lane's history, a write a call and no buffer: what a

@@ -15,7 +15,7 @@ import (
 
 // Lane is the body of the hidden `gaia lab lane`: it reads its order from in,
 // starts its server, registers, reports ready, waits for the others, works,
-// and reports. It returns when its server has ended: nil after a whole report,
+// and reports; or it starts a real client once all are ready. It returns when its server has ended: nil after a whole report,
 // an error when in ended early or ctx was cancelled (the lab has given up).
 // A server that doesn't start is reported to the lab and is no error here.
 func Lane(ctx context.Context, in io.Reader, out io.Writer) error {
@@ -40,6 +40,28 @@ func Lane(ctx context.Context, in io.Reader, out io.Writer) error {
 		}
 	}()
 
+	wait := func() (b begin, err error) {
+		select {
+		case b = <-begins:
+			return b, nil
+		case <-ctx.Done():
+			return b, context.Cause(ctx)
+		}
+	}
+	if len(o.Client) > 0 {
+		if err := tell(out, report{Ready: &ready{}}); err != nil {
+			return err
+		}
+		b, err := wait()
+		if err != nil {
+			return err
+		}
+		rep, err := runClient(ctx, &o, b.At)
+		if err != nil {
+			return err
+		}
+		return tell(out, rep)
+	}
 	l := &lane{order: o}
 	defer l.close()
 	if err := l.open(ctx); err != nil {
@@ -56,11 +78,9 @@ func Lane(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := tell(out, report{Ready: &ready{Ref: l.ref, Version: l.server.version}}); err != nil {
 		return err
 	}
-	var b begin
-	select {
-	case b = <-begins:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	b, err := wait()
+	if err != nil {
+		return err
 	}
 	// What either took to start, and to take in a prefilled log, isn't the
 	// work's.
@@ -220,10 +240,7 @@ func (l *lane) do(ctx context.Context, call int, s step, intended int64, refs []
 	}
 	c.Outcome, c.Detail, c.Phases = outcome, detail, a.phases
 	if outcome == OutcomeOK {
-		c.Ref, c.MessageID, c.CorrelationID = a.Ref, a.MessageID, a.CorrelationID
-		for _, m := range a.Pending {
-			c.Shown = append(c.Shown, m.MessageID)
-		}
+		c.answer(a)
 		switch c.Verb {
 		case verbInbox:
 			l.shown = slices.Clone(c.Shown)

@@ -14,6 +14,9 @@ func measure(t *results.Trial, histories []History, at int64) {
 	response, service := latencies{}, latencies{}
 	t.Errors, t.Phases = map[string]int64{}, map[string]results.Phase{}
 	last := at
+	if first := tappedFrom(histories); first != 0 {
+		at = first // real clients take their time to start
+	}
 	for _, h := range histories {
 		row := &t.Lanes[h.Lane-1]
 		var times []time.Duration
@@ -54,6 +57,16 @@ func measure(t *results.Trial, histories []History, at int64) {
 	}
 	t.Wall = time.Duration(last - at)
 	t.Response, t.Service = response.strings(), service.strings()
+}
+
+// tappedFrom is when the first real client made its first call; 0: none did.
+func tappedFrom(histories []History) (first int64) {
+	for _, h := range histories {
+		if h.Tapped && (first == 0 || h.Calls[0].Start < first) {
+			first = h.Calls[0].Start
+		}
+	}
+	return first
 }
 
 // stepAcquire is the phase that waits for the lock.

@@ -191,8 +191,10 @@ type answer struct {
 		To            string `json:"to"`
 		Text          string `json:"text"`
 	} `json:"pending"`
-	Next   string `json:"next"` // inbox: what to pass as after; empty: this was all
-	phases map[string]int64
+	ActorID string `json:"actorId"` // inbox, heartbeat
+	AckedBy string `json:"ackedBy"` // ack
+	Next    string `json:"next"`    // inbox: what to pass as after; empty: this was all
+	phases  map[string]int64
 }
 
 type envelope struct {
@@ -212,12 +214,24 @@ func (s *server) call(ctx context.Context, verb string, args callArgs) (a answer
 	if err != nil {
 		return a, classify(ctx, err), printable(err.Error())
 	}
-	var e envelope
-	if err := readEnvelope(res, &e); err != nil {
+	text, err := envelopeText(res)
+	if err != nil {
 		return a, OutcomeMalformed, printable(err.Error())
 	}
+	var e envelope
+	a, outcome, detail = e.read(text)
 	a.phases = phasesOf(res.Meta)
+	return a, outcome, detail
+}
+
+// read takes an envelope apart.
+func (e *envelope) read(text []byte) (a answer, outcome, detail string) {
+	if err := json.Unmarshal(text, e); err != nil {
+		return a, OutcomeMalformed, "the reply isn't an envelope: " + printable(err.Error())
+	}
 	switch {
+	case e.OK == nil:
+		return a, OutcomeMalformed, "the reply isn't an envelope: it lacks ok"
 	case e.FailClosed && string(e.EventsAppended) == "null":
 		return a, OutcomeUnknown, errorText(e.Error)
 	case e.FailClosed:
@@ -255,28 +269,15 @@ func classify(ctx context.Context, err error) string {
 	return OutcomeMalformed
 }
 
-// readEnvelope takes the text form, which both forms must equal, and the
+// envelopeText takes the text form, which both forms must equal, and the
 // structured one where there is no text.
-func readEnvelope(res *sdk.CallToolResult, e *envelope) error {
-	var data []byte
+func envelopeText(res *sdk.CallToolResult) ([]byte, error) {
 	if len(res.Content) > 0 {
 		if text, ok := res.Content[0].(*sdk.TextContent); ok {
-			data = []byte(text.Text)
+			return []byte(text.Text), nil
 		}
 	}
-	if data == nil {
-		var err error
-		if data, err = json.Marshal(res.StructuredContent); err != nil {
-			return err
-		}
-	}
-	if err := json.Unmarshal(data, e); err != nil {
-		return fmt.Errorf("the reply isn't an envelope: %w", err)
-	}
-	if e.OK == nil {
-		return errors.New("the reply isn't an envelope: it lacks ok")
-	}
-	return nil
+	return json.Marshal(res.StructuredContent)
 }
 
 func phasesOf(meta sdk.Meta) map[string]int64 {

@@ -30,7 +30,10 @@ type order struct {
 	MessageBytes int      `json:"messageBytes"`
 	Work         string   `json:"work"` // folder for the history
 	Server       []string `json:"server"`
-	Env          []string `json:"env"` // the server's, besides the inherited one
+	Env          []string `json:"env"`                // the server's, besides the inherited one
+	Client       []string `json:"client,omitzero"`    // in the worker's place
+	ClientEnv    []string `json:"clientEnv,omitzero"` // the client's, besides the inherited one
+	Self         []string `json:"self"`               // the gaia binary, for a client's tap
 	StartNs      int64    `json:"startNs"`
 	CallNs       int64    `json:"callNs"`
 	Fault        fault    `json:"fault"` // only the victim's has one
@@ -66,6 +69,7 @@ type done struct {
 	PeakRSS     int64  `json:"peakRSS"`
 	Trouble     string `json:"trouble,omitzero"` // why the lane ended before its work did
 	Stderr      string `json:"stderr,omitzero"`
+	Version     string `json:"version,omitzero"`     // of a real client's server
 	Adopted     int64  `json:"adopted,omitzero"`     // locks its server says it adopted
 	FaultAt     int64  `json:"faultAtNs,omitzero"`   // when the lane did its fault
 	FaultOver   int64  `json:"faultOverNs,omitzero"` // when a stalled server was let go on

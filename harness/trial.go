@@ -37,6 +37,11 @@ type TrialSpec struct {
 	// reaches them in GAIA_INTERAGENT_DATA_DIR. Empty: Self's own `mcp`.
 	Servers []string
 
+	// Client is the command line of a real client that takes the worker's
+	// place in every lane, with placeholders (see client.go). How many calls
+	// it makes is its own affair; Factors.Class says of which kind it is.
+	Client string
+
 	// Self is the gaia binary with the words that come before its commands;
 	// empty: the running executable. Lanes are its `lab lane`, holders that
 	// are to be killed or stopped its `lab server --fault STEP:N` (see
@@ -72,6 +77,7 @@ func (l Limits) withDefaults() Limits {
 // A trial is a spec made ready to run.
 type trial struct {
 	TrialSpec
+	client  command
 	servers []command // by lane
 	kinds   []command // the distinct ones, in order
 	own     bool      // Self's own server in every lane
@@ -79,6 +85,8 @@ type trial struct {
 	tree    *tree
 	events  chan laneEvent
 	lanes   []*laneProcess
+
+	registered []string // refs that the lanes were given
 }
 
 // RunTrial runs one trial and returns its record, promises checked. A promise
@@ -184,6 +192,17 @@ func newTrial(spec TrialSpec) (*trial, error) {
 	}
 	if err := t.deal(); err != nil {
 		return nil, err
+	}
+	if t.Client != "" {
+		if t.fault.Kind != "" {
+			return nil, usagef("fault %q with a real client: faults are done to the lab's own worker", f.Fault)
+		}
+		if t.client, err = parseCommand(t.Client); err != nil {
+			return nil, err
+		}
+		if f.Class == "" {
+			f.Class = results.ClassScriptedModel // the weaker of the two
+		}
 	}
 	if f.Class == "" {
 		f.Class = results.ClassIdentical
@@ -331,7 +350,7 @@ func (t *trial) start(i int) error {
 	f := t.Factors
 	o := order{
 		Lane: i + 1, Lanes: f.Lanes, Seed: t.Seed, Calls: f.CallsPerLane, Load: f.Load, ThinkNs: int64(f.Think), Rate: f.Rate,
-		MessageBytes: f.MessageBytes, Work: t.Work, Server: t.servers[i].argv,
+		MessageBytes: f.MessageBytes, Client: t.client.argv, ClientEnv: t.client.env, Self: t.Self, Work: t.Work, Server: t.servers[i].argv,
 		Env:     append(slices.Clone(t.servers[i].env), envDataDir+"="+t.Dir),
 		StartNs: int64(t.Limits.Start), CallNs: int64(t.Limits.Call),
 	}
@@ -428,7 +447,7 @@ func (t *trial) giveUp() {
 func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
 	var histories []History
 	var struck int64
-	var adopted int64
+	var adopted, troubles int64
 	for i, l := range t.lanes {
 		row := results.Lane{Lane: i + 1, Server: filepath.Base(t.servers[i].argv[0])}
 		h, err := ReadHistory(t.Work, i+1, i == 0 && t.fault.Kind != "")
@@ -443,6 +462,9 @@ func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
 			record.ServerPeakRSS = max(record.ServerPeakRSS, d.PeakRSS)
 			record.Dropped += d.Dropped
 			adopted += d.Adopted
+			if d.Trouble != "" && t.Client != "" {
+				troubles++
+			}
 			if t.fault.Kind != FaultStallHolder || d.FaultOver > 0 {
 				struck = max(struck, d.FaultAt)
 			}
@@ -456,9 +478,15 @@ func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
 			if b.Version == "" {
 				b.Version = l.ready.Version
 			}
+			if b.Version == "" && l.done != nil {
+				b.Version = l.done.Version
+			}
 		}
 	}
 	measure(record, histories, at)
+	if troubles > 0 {
+		record.Errors["client"] = troubles
+	}
 	if t.fault.Kind != "" {
 		record.Outage = outage(histories, struck)
 		record.Outage.Adopted = adopted
@@ -468,15 +496,38 @@ func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
 		return err
 	}
 	record.LogSize, record.Events = after.Size, after.Lines-before.Lines
-	record.Promises, err = Check(t.Dir, before, histories)
-	return err
+	if record.Promises, err = Check(t.Dir, before, histories); err != nil {
+		return err
+	}
+	for i := range record.Promises {
+		if p := &record.Promises[i]; p.Name == PromiseAnswered && !p.OK {
+			t.blame(p)
+		}
+	}
+	for _, h := range histories {
+		for _, c := range h.Calls {
+			if c.Verb == verbRegister && c.Ref != "" && !slices.Contains(t.registered, c.Ref) {
+				t.registered = append(t.registered, c.Ref)
+			}
+		}
+	}
+	return nil
+}
+
+// blame adds to a broken promise what the lanes' servers said last.
+func (t *trial) blame(p *results.Promise) {
+	for i, l := range t.lanes {
+		if l.done != nil && l.done.Trouble != "" && l.done.Stderr != "" {
+			p.Detail += fmt.Sprintf("; lane %d's server said: %s", i+1, l.done.Stderr)
+		}
+	}
 }
 
 // replay checks that two processes replay the log to the same: gaia's own to
 // the same bytes of their state, others to the same answers.
 func (t *trial) replay(ctx context.Context) results.Promise {
 	if !t.own {
-		return compareReplay(ctx, t.kinds, t.Dir, t.Work, t.refs(), t.Limits)
+		return compareReplay(ctx, t.kinds, t.Dir, t.Work, t.registered, t.Limits)
 	}
 	argv := append(slices.Clone(t.Self), "state", "--output", "json")
 	return CheckReplay(ctx, argv, []string{envDataDir + "=" + t.Dir}, t.Limits.Replay)

@@ -1,0 +1,127 @@
+package harness
+
+import (
+	"math"
+	"slices"
+
+	"gaia/results"
+)
+
+// tappedCalls are calls of real clients. They bear no marks, but their answers
+// name what they made: each record is laid to the oldest call that says that
+// it wrote such a one. The calls of one session commit in the order they
+// arrived, so the oldest is the right one.
+type tappedCalls struct {
+	byRecord map[string][]*call
+	unsure   []*call
+}
+
+func (t *tappedCalls) know(k *call) {
+	if k.unsure() {
+		t.unsure = append(t.unsure, k)
+		return
+	}
+	if t.byRecord == nil {
+		t.byRecord = map[string][]*call{}
+	}
+	for _, kind := range k.Appended {
+		var key string
+		switch kind {
+		case typeRegistered:
+			key = k.Ref
+		case typeSent, typeHandedOff, typeDenied:
+			key = k.MessageID
+		case typePolled, typeHeartbeat:
+			key = k.Actor
+		case typeAcked:
+			key = k.Actor + " " + k.MessageID
+		}
+		key = kind + " " + key
+		t.byRecord[key] = append(t.byRecord[key], k)
+	}
+}
+
+// find takes the call that made a record, nil where none did. A record that
+// no answer tells of is laid to a call that was never answered, one of the
+// right verb: what else it was asked for, nobody knows.
+func (t *tappedCalls) find(r logRecord) *call {
+	var key string
+	switch r.Type {
+	case typeRegistered:
+		key = r.Ref
+	case typeSent:
+		key = r.Message.MessageID
+	case typeHandedOff, typeDenied:
+		key = r.MessageID
+	case typePolled, typeHeartbeat:
+		key = r.ActorID
+	case typeAcked:
+		key = r.ActorID + " " + r.MessageID
+	}
+	key = r.Type + " " + key
+	if queue := t.byRecord[key]; len(queue) > 0 {
+		t.byRecord[key] = queue[1:]
+		return queue[0]
+	}
+	for _, k := range t.unsure {
+		types := verbRecords[k.Verb]
+		may := slices.Contains(types, r.Type) || r.Type == typeDenied && slices.Contains(types, typeSent)
+		if may && k.got[r.Type] == 0 {
+			return k
+		}
+	}
+	return nil
+}
+
+// tappedDiffers tells how a record isn't what a real client asked for or was
+// answered.
+func (k *call) tappedDiffers(r, previous logRecord) string {
+	switch r.Type {
+	case typeSent:
+		switch {
+		case digest(r.Message.Text) != k.Digest:
+			return "its body isn't what was sent"
+		case k.Outcome == OutcomeOK && r.Message.CorrelationID != k.CorrelationID:
+			return "its correlation isn't the one in the reply"
+		}
+	case typeHandedOff:
+		if previous.Type != typeSent || previous.Message.MessageID != r.MessageID {
+			return "its work.handed-off doesn't follow its message.sent"
+		}
+	case typePolled:
+		if k.Outcome == OutcomeOK && !equal(r.MessageIDs, k.Shown) {
+			return "the messages shown aren't those in the reply"
+		}
+	}
+	return ""
+}
+
+// starvingClients compares how long real clients waited for an answer: they
+// set their own pace, so that counting their calls would say nothing. None
+// may be served at under half the mean rate while it waits.
+func starvingClients(histories []History) results.Promise {
+	const few = 10
+	var f findings
+	rates, total := make([]float64, len(histories)), 0.0
+	for i, h := range histories {
+		waited, answered := 0.0, 0
+		for _, c := range h.Calls {
+			if c.Answered() {
+				waited += float64(c.End-c.Start) / 1e9
+				answered++
+			}
+		}
+		if answered < few {
+			return results.Promise{Name: PromiseNoStarving, Skipped: true, Detail: "a client made too few calls to tell; at least 10 are needed"}
+		}
+		rates[i] = float64(answered) / math.Max(waited, 1e-9)
+		total += rates[i]
+	}
+	mean := total / float64(len(histories))
+	for i, h := range histories {
+		if rates[i] < mean/2 {
+			f.add("lane %d was served at %.1f calls a second while it waited; the mean is %.1f", h.Lane, rates[i], mean)
+		}
+	}
+	return f.promise(PromiseNoStarving, "every client was served at %.1f calls a second or more while it waited, mean %.1f", slices.Min(rates), mean)
+}
