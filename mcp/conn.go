@@ -1,0 +1,427 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// surface is every method a client may call, beside ping, which the
+// connection answers itself.
+var surface = map[string]bool{
+	"initialize":      true,
+	"server/discover": true,
+	"tools/list":      true,
+	"tools/call":      true,
+}
+
+// maxLoad bounds what unanswered requests may hold. Past it reading pauses,
+// and the pipe's own back-pressure stops the client.
+const maxLoad = 64 << 20
+
+// requestCost is what a request costs beside its bytes.
+const requestCost = 4 << 10
+
+// A conn is the wire under one session. The SDK sees well-formed requests
+// whose ids are numbers that count up, and tools/call with that number for
+// arguments; the client's ids, and the bus's arguments and envelopes, pass
+// beside it and are never re-encoded.
+type conn struct {
+	in  *lineReader
+	inC io.Closer
+	out io.WriteCloser
+
+	mu       sync.Mutex
+	room     sync.Cond // load went down, or ended
+	requests map[int64]*request
+	ids      map[string]*request // by idKey, those not yet replied to
+	last     int64
+	load     int
+	turns    []*request // unfinished tools/calls in arrival order
+	ended    bool       // no more requests
+	readErr  error      // why, other than the end of input
+
+	over    chan struct{} // closed once ended
+	settled chan struct{} // closed once ended and no commit is in flight or to come
+	idle    chan struct{} // closed once ended and everything is replied to
+
+	outMu sync.Mutex
+	gone  bool // stdout is broken or closed
+}
+
+// A request is one that awaits its reply.
+type request struct {
+	n    int64
+	id   jsontext.Value
+	key  string
+	size int
+
+	// Of a tools/call only.
+	verb   string
+	args   jsontext.Value
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	ready  chan struct{} // closed when every earlier tools/call is through
+	locked atomic.Bool   // its commit has the lock
+	reply  []byte        // the envelope, once there is one
+}
+
+func newConn(in io.ReadCloser, out io.WriteCloser) *conn {
+	c := &conn{
+		in: newLineReader(in, maxLine), inC: in, out: out,
+		requests: map[int64]*request{}, ids: map[string]*request{},
+		over: make(chan struct{}), settled: make(chan struct{}), idle: make(chan struct{}),
+	}
+	c.room.L = &c.mu
+	return c
+}
+
+// Connect makes the conn its own sdk.Transport.
+func (c *conn) Connect(context.Context) (sdk.Connection, error) { return c, nil }
+
+// SessionID is empty: a pipe has one session.
+func (c *conn) SessionID() string { return "" }
+
+// Read returns the next request for the SDK, having dealt with whatever isn't
+// one. At the end of input it returns only after everything read has been
+// replied to, for the SDK drops what is in flight then.
+func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
+	for {
+		c.waitForRoom()
+		line, err := c.in.next()
+		switch {
+		case errors.Is(err, errLineTooLong):
+			c.refuse(nil, invalidRequest(fmt.Sprintf("a line may have %d bytes", maxLine)))
+			continue
+		case err != nil:
+			c.end(err)
+			<-c.idle
+			return nil, io.EOF
+		case len(bytes.Trim(line, " \t\r")) == 0:
+			continue
+		}
+		if m := c.accept(line); m != nil {
+			return m, nil
+		}
+	}
+}
+
+// accept takes one line. It returns what the SDK should see of it, or nil.
+func (c *conn) accept(line []byte) jsonrpc.Message {
+	m, bad := parseMessage(line)
+	switch {
+	case bad != nil:
+		c.refuse(nil, bad)
+		return nil
+	case m.response:
+		return nil // to a question we never asked
+	case m.id == nil:
+		return c.notification(m)
+	}
+	switch {
+	case m.method == "ping":
+		c.reply(m.id, []byte(`"result":{}`))
+		return nil
+	case !surface[m.method]:
+		c.refuse(m.id, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", brief(m.method))})
+		return nil
+	case m.params != nil && m.params.Kind() != '{':
+		c.refuse(m.id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid params: want an object"})
+		return nil
+	}
+	r := &request{id: m.id, key: idKey(m.id), size: len(line) + requestCost}
+	req := &jsonrpc.Request{Method: m.method, Params: []byte(m.params)}
+	if m.method == "tools/call" {
+		t, bad := parseToolCall(m.params)
+		if bad != nil {
+			c.refuse(m.id, bad)
+			return nil
+		}
+		r.verb, r.args = t.name, t.args
+		r.ctx, r.cancel = context.WithCancelCause(context.Background())
+		r.ready = make(chan struct{})
+		if !c.enter(r) {
+			return nil
+		}
+		req.Params = ticket(t, r.n)
+	} else if !c.enter(r) {
+		return nil
+	}
+	req.ID, _ = jsonrpc.MakeID(float64(r.n))
+	return req
+}
+
+// ticket is what the SDK sees of a tools/call's params.
+func ticket(t toolCall, n int64) []byte {
+	b := quote([]byte(`{"name":`), t.name)
+	b = strconv.AppendInt(append(b, `,"arguments":`...), n, 10)
+	if t.meta != nil {
+		b = append(append(b, `,"_meta":`...), t.meta...)
+	}
+	return append(b, '}')
+}
+
+// notification never answers: that is what a notification is.
+func (c *conn) notification(m message) jsonrpc.Message {
+	switch m.method {
+	case "notifications/initialized":
+		return &jsonrpc.Request{Method: m.method, Params: []byte(m.params)}
+	case "notifications/cancelled":
+		var id jsontext.Value
+		if m.params.Kind() == '{' {
+			eachMember(m.params, func(name string, value jsontext.Value) error {
+				if name == "requestId" {
+					id = value
+				}
+				return nil
+			})
+		}
+		c.mu.Lock()
+		r := c.ids[idKey(id)]
+		c.mu.Unlock()
+		if r != nil && r.cancel != nil {
+			r.cancel(errCancelled)
+		}
+	}
+	return nil
+}
+
+// enter registers a request, unless its id is in flight or nothing new may
+// start.
+func (c *conn) enter(r *request) bool {
+	c.mu.Lock()
+	if c.ended {
+		c.mu.Unlock()
+		c.refuse(r.id, &jsonrpc.Error{Code: codeShuttingDown, Message: errShutdown.Error()})
+		return false
+	}
+	if c.ids[r.key] != nil {
+		c.mu.Unlock()
+		c.refuse(nil, invalidRequest(fmt.Sprintf("id %s is in flight already", brief(string(r.id)))))
+		return false
+	}
+	c.last++
+	r.n = c.last
+	c.requests[r.n], c.ids[r.key] = r, r
+	c.load += r.size
+	if r.ready != nil {
+		c.turns = append(c.turns, r)
+		if len(c.turns) == 1 {
+			close(r.ready)
+		}
+	}
+	c.mu.Unlock()
+	return true
+}
+
+// through tells that a tools/call will not touch the bus any more; the next
+// one's turn comes when all before it are through. Calling it again is fine.
+func (c *conn) through(r *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.Index(c.turns, r)
+	if i < 0 {
+		return
+	}
+	c.turns = slices.Delete(c.turns, i, i+1)
+	if i == 0 && len(c.turns) > 0 {
+		close(c.turns[0].ready)
+	}
+	c.check()
+}
+
+// check closes what has come about. The caller holds mu.
+func (c *conn) check() {
+	if c.ended && len(c.turns) == 0 {
+		closeOnce(c.settled)
+	}
+	if c.ended && len(c.requests) == 0 {
+		closeOnce(c.idle)
+	}
+}
+
+func closeOnce(ch chan struct{}) {
+	select {
+	case <-ch:
+	default:
+		close(ch)
+	}
+}
+
+// end lets no new request in.
+func (c *conn) end(why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.ended = true
+		close(c.over)
+		if !errors.Is(why, io.EOF) {
+			c.readErr = why
+		}
+	}
+	c.room.Broadcast()
+	c.check()
+}
+
+// giveUp cancels every tools/call that isn't through.
+func (c *conn) giveUp(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, r := range c.turns {
+		r.cancel(cause)
+	}
+}
+
+// head is the tools/call whose turn it is, or nil.
+func (c *conn) head() *request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.turns) == 0 {
+		return nil
+	}
+	return c.turns[0]
+}
+
+func (c *conn) waitForRoom() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.load > maxLoad && !c.ended {
+		c.room.Wait()
+	}
+}
+
+// request finds the one behind a ticket.
+func (c *conn) request(n int64) *request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.requests[n]
+}
+
+// Write sends what the SDK replies. It reports no error: a broken stdout is
+// the end of input, and what was read before is still carried out.
+func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
+	resp, ok := m.(*jsonrpc.Response)
+	if !ok {
+		if line, err := jsonrpc.EncodeMessage(m); err == nil {
+			c.writeLine(append(line, '\n'))
+		}
+		return nil
+	}
+	n, _ := resp.ID.Raw().(int64)
+	r := c.request(n)
+	if r == nil {
+		return nil
+	}
+	if r.ready != nil {
+		c.through(r)
+		r.cancel(nil)
+	}
+	// The client may use the id again as soon as it has read the reply.
+	c.mu.Lock()
+	delete(c.ids, r.key)
+	c.mu.Unlock()
+
+	if resp.Error != nil {
+		c.refuse(r.id, wireError(resp.Error))
+	} else if body, err := appendResult([]byte(`"result":`), resp.Result, r.reply); err != nil {
+		c.refuse(r.id, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error: " + err.Error()})
+	} else {
+		c.reply(r.id, body)
+	}
+
+	c.mu.Lock()
+	delete(c.requests, n)
+	c.load -= r.size
+	c.room.Broadcast()
+	c.check()
+	c.mu.Unlock()
+	return nil
+}
+
+// noContent is how the SDK writes the content that a tools/call leaves to us.
+var noContent = []byte(`"content":null`)
+
+// appendResult adds a result as the SDK encoded it, strings respelled as
+// JSON.stringify does, and the envelope put in for the empty content.
+func appendResult(dst []byte, result []byte, envelope []byte) ([]byte, error) {
+	if envelope == nil {
+		return jsontext.AppendFormat(dst, result)
+	}
+	before, after, found := bytes.Cut(result, noContent)
+	if !found {
+		return nil, errors.New("the reply has no place for its content")
+	}
+	dst = slices.Grow(dst, 2*len(envelope)+len(envelope)/4+len(result)+128)
+	dst = append(dst, before...)
+	dst = append(dst, `"content":[{"type":"text","text":`...)
+	dst, _ = jsontext.AppendQuote(dst, envelope)
+	dst = append(dst, `}],"structuredContent":`...)
+	dst = append(dst, envelope...)
+	return append(dst, after...), nil
+}
+
+// wireError gives an SDK's error its code; those without one are about
+// requests that come at the wrong time.
+func wireError(err error) *jsonrpc.Error {
+	e := &jsonrpc.Error{Message: err.Error()}
+	var inner *jsonrpc.Error
+	if errors.As(err, &inner) {
+		e.Code, e.Data = inner.Code, inner.Data
+	}
+	if e.Code == 0 {
+		e.Code = jsonrpc.CodeInvalidRequest
+	}
+	e.Message = brief(e.Message)
+	return e
+}
+
+func (c *conn) refuse(id jsontext.Value, e *jsonrpc.Error) {
+	b := strconv.AppendInt([]byte(`"error":{"code":`), e.Code, 10)
+	b = quote(append(b, `,"message":`...), e.Message)
+	if e.Data != nil {
+		b = append(append(b, `,"data":`...), e.Data...)
+	}
+	c.reply(id, append(b, '}'))
+}
+
+// reply writes one line: the id as it was sent, and body, a member.
+func (c *conn) reply(id jsontext.Value, body []byte) {
+	line := make([]byte, 0, len(body)+len(id)+32)
+	line = append(line, `{"jsonrpc":"2.0","id":`...)
+	if id == nil {
+		line = append(line, `null`...)
+	}
+	line = append(append(append(line, id...), ','), body...)
+	c.writeLine(append(line, "}\n"...))
+}
+
+func (c *conn) writeLine(line []byte) {
+	c.outMu.Lock()
+	defer c.outMu.Unlock()
+	if c.gone {
+		return
+	}
+	if _, err := c.out.Write(line); err != nil {
+		c.gone = true
+		c.end(io.EOF)
+	}
+}
+
+// Close ends both directions. It doesn't wait for a blocked read.
+func (c *conn) Close() error {
+	c.end(io.EOF)
+	c.inC.Close()
+	c.out.Close()
+	return nil
+}

@@ -1,0 +1,175 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"gaia/core"
+	"gaia/eventlog"
+)
+
+// Config is what a Server works with.
+type Config struct {
+	Log *eventlog.Log
+	// Clock is read once a call, in the log's lock; nil: time.Now.
+	Clock   func() time.Time
+	Version string // of the product, for serverInfo
+	// Stderr gets diagnostics, a line each; nil: none. It may block or be
+	// gone, see [Stderr], which it is wrapped in unless it is one.
+	Stderr io.Writer
+}
+
+// A Server is the bus behind MCP. It may serve several sessions at once; the
+// calls of one session commit in the order they arrived.
+type Server struct {
+	log     *eventlog.Log
+	clock   func() time.Time
+	version string
+	stderr  io.Writer
+	tools   []*sdk.Tool
+	decide  func(*core.State, core.Command) core.Decision
+}
+
+// NewServer touches nothing: not the log, not its lock.
+func NewServer(c Config) *Server {
+	s := &Server{log: c.Log, clock: c.Clock, version: c.Version, stderr: io.Discard, tools: tools(), decide: core.Decide}
+	if s.clock == nil {
+		s.clock = time.Now
+	}
+	switch w := c.Stderr.(type) {
+	case nil:
+	case *Stderr:
+		s.stderr = w
+	default:
+		s.stderr = NewStderr(w)
+	}
+	return s
+}
+
+const (
+	// patience is how long, once the input has ended, a call may go on
+	// waiting for a lock that another process holds: whoever closed our
+	// input will soon kill us, and an answer is worth more than the wait.
+	patience = 500 * time.Millisecond
+	// lookAgain is how often that is looked at.
+	lookAgain = 25 * time.Millisecond
+	// lastWords is how long a server that was told to end waits for a
+	// client to read the replies.
+	lastWords = 500 * time.Millisecond
+)
+
+// Serve speaks MCP on in and out until in ends (nil), out breaks (nil) or ctx
+// is done (its cause). Every request that was read is answered first: after
+// the end of in all are carried out; once ctx is done a commit in flight
+// finishes and no other starts. It closes both. A read of in that can't be
+// interrupted is left behind.
+func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	c := newConn(in, out)
+	defer c.Close()
+	if _, err := s.session(c).Connect(context.WithoutCancel(ctx), c, nil); err != nil {
+		return fmt.Errorf("starting the session: %w", err)
+	}
+	select {
+	case <-c.over:
+	case <-ctx.Done():
+	}
+	s.settle(ctx, c)
+	select {
+	case <-c.idle:
+	case <-ctx.Done():
+		select {
+		case <-c.idle:
+		case <-time.After(lastWords):
+		}
+	}
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return c.readErr
+}
+
+// settle returns when no call touches the log any more.
+func (s *Server) settle(ctx context.Context, c *conn) {
+	tick := time.NewTicker(lookAgain)
+	defer tick.Stop()
+	stop := ctx.Done()
+	var waiting *request
+	var since time.Time
+	for {
+		select {
+		case <-c.settled:
+			return
+		case <-stop:
+			stop = nil
+			c.end(io.EOF)
+			c.giveUp(errShutdown)
+		case now := <-tick.C:
+			if r := c.head(); r != waiting {
+				waiting, since = r, now
+			} else if r != nil && now.Sub(since) >= patience && !r.locked.Load() && s.lockIsForeign() {
+				c.giveUp(errGaveUp)
+			}
+		}
+	}
+}
+
+// lockIsForeign tells waiting for another process from being slow ourselves.
+func (s *Server) lockIsForeign() bool {
+	st, err := eventlog.InspectLock(s.log.Dir())
+	return err == nil && st.State != eventlog.LockFree && st.PID != os.Getpid()
+}
+
+// session makes the SDK's server for one connection.
+func (s *Server) session(c *conn) *sdk.Server {
+	srv := sdk.NewServer(
+		&sdk.Implementation{Name: core.ServerName, Version: s.version},
+		&sdk.ServerOptions{
+			Instructions: instructions,
+			// Set, or the SDK would announce logging and list changes too.
+			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		})
+	handle := func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		return s.callTool(c, req)
+	}
+	for _, t := range s.tools {
+		srv.AddTool(t, handle)
+	}
+	order := map[string]int{}
+	for i, v := range core.Verbs() {
+		order[string(v)] = i
+	}
+	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
+			// A panic here would take the whole process with it, and every
+			// other call in flight.
+			defer func() {
+				if p := recover(); p != nil {
+					fmt.Fprintf(s.stderr, "gaia: error: %s panicked: %v\n%s", method, p, debug.Stack())
+					res, err = nil, errPanic
+				}
+			}()
+			// The SDK refuses tools it doesn't know; the bus must see them.
+			if call, ok := req.(*sdk.CallToolRequest); ok {
+				return handle(ctx, call)
+			}
+			res, err = next(ctx, method, req)
+			if list, ok := res.(*sdk.ListToolsResult); ok && list != nil {
+				slices.SortFunc(list.Tools, func(a, b *sdk.Tool) int { return cmp.Compare(order[a.Name], order[b.Name]) })
+			}
+			return res, err
+		}
+	})
+	return srv
+}
+
+var errPanic = &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+	Message: "internal error: this call failed and wrote nothing; the server goes on; what happened is on its stderr, please report it"}
