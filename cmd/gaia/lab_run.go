@@ -1,0 +1,337 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"gaia/cmd/gaia/internal/lab"
+	"gaia/cmd/gaia/internal/text"
+	"gaia/results"
+)
+
+type labRunOptions struct {
+	preset   string
+	lanes    []int
+	events   []int
+	actors   int
+	paths    []string
+	load     string
+	rate     float64
+	think    time.Duration
+	bytes    []int
+	faults   []string
+	trials   int
+	calls    int
+	seed     uint64
+	servers  []string
+	out      string
+	resume   string
+	requires string
+}
+
+func newLabRunCommand(a *app) *cobra.Command {
+	var o labRunOptions
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run trials, check every promise, record what was measured",
+		Long: `Runs every combination of the given levels, several trials each, interleaved in
+an order drawn from the seed. Each trial is written before the next starts;
+Ctrl-C keeps what is done, and --resume goes on from there.
+
+Presets: quick (the default) takes under a minute; ladder is the evidence run;
+full adds large logs, the seed's read path, open load and every fault. Flags
+override a preset's levels.
+
+Exit codes: 0 every promise held, 1 one broke (its data directory is kept), a
+call failed, a threshold was missed or the run was interrupted, 2 the experiment
+can't be meant as given, 3 a server can't start or the machinery failed.`,
+		Example: `  gaia lab run
+  gaia lab run --lanes 1,4,8 --trials 10 --require 'p99<1s,errors=0'
+  gaia lab run --server 'gaia mcp' --server 'node mcp-server.mjs' --out mixed
+  gaia lab run --resume lab-runs/20260102-030405-1`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runLab(cmd, a, &o) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.preset, "preset", "quick", "levels to start from: "+strings.Join(lab.Presets(), ", "))
+	f.IntSliceVar(&o.lanes, "lanes", nil, "lanes, each a client and a server process, e.g. 1,2,4")
+	f.IntSliceVar(&o.events, "prefill", nil, "events in the log before a trial, e.g. 1000,10000")
+	f.IntVar(&o.actors, "actors", results.DefaultActors, "actors in the log before a trial")
+	f.StringSliceVar(&o.paths, "path", nil, "how servers read the log: tail, replay")
+	f.StringVar(&o.load, "load", results.LoadClosed, "closed: the next call follows the last; open: calls are due at --rate")
+	f.Float64Var(&o.rate, "rate", 0, "calls a second and lane, for --load open")
+	f.DurationVar(&o.think, "think", 0, "mean time between a lane's calls, for --load closed")
+	f.IntSliceVar(&o.bytes, "message-bytes", nil, "length of a message's body")
+	f.StringSliceVar(&o.faults, "fault", nil, "none, kill-holder[:STEP], stall-holder[:STEP], kill-client")
+	f.IntVar(&o.trials, "trials", 0, "trials of each arm")
+	f.IntVar(&o.calls, "calls", 0, "calls of each lane in a trial")
+	f.Uint64Var(&o.seed, "seed", 1, "the same seed gives the same work in the same order")
+	f.StringArrayVar(&o.servers, "server", nil, "command of a stdio MCP server with the six verbs, repeatable: lanes are dealt out (default: this gaia)")
+	f.StringVar(&o.out, "out", "", "the run's folder, new or empty (default lab-runs/<run>)")
+	f.StringVar(&o.resume, "resume", "", "go on with the interrupted run in this folder")
+	f.StringVar(&o.requires, "require", "", "thresholds for every trial, e.g. 'p99<1s,errors=0'; exit 1 if one is missed")
+	cmd.MarkFlagsMutuallyExclusive("out", "resume")
+	return cmd
+}
+
+// config is the preset with the flags that were given in its place.
+func (o *labRunOptions) config(changed func(string) bool) (lab.Config, error) {
+	c, err := lab.Preset(o.preset)
+	if err != nil {
+		return c, err
+	}
+	levels := false
+	set := func(flag string, apply func()) {
+		if changed(flag) {
+			levels = true
+			apply()
+		}
+	}
+	set("lanes", func() { c.Lanes = o.lanes })
+	set("prefill", func() { c.Events = o.events })
+	set("actors", func() { c.Actors = o.actors })
+	set("path", func() { c.Paths = o.paths })
+	set("load", func() { c.Load = o.load })
+	set("rate", func() { c.Rate = o.rate })
+	set("think", func() { c.Think = o.think })
+	set("message-bytes", func() { c.Bytes = o.bytes })
+	set("fault", func() { c.Faults = o.faults })
+	if levels {
+		c.WithoutExtras()
+		c.Preset = "custom"
+	}
+	if changed("trials") {
+		c.Trials = o.trials
+	}
+	if changed("calls") {
+		c.Calls = o.calls
+	}
+	c.Seed, c.Require = o.seed, o.requires
+	return c, nil
+}
+
+func runLab(cmd *cobra.Command, a *app, o *labRunOptions) error {
+	ctx := cmd.Context()
+	names := serverNames(o.servers)
+	var plan *results.Plan
+	var done []results.Trial
+	undo := func() {}
+	dir := o.out
+	if o.resume != "" {
+		var given []string
+		for _, flag := range []string{"preset", "lanes", "prefill", "actors", "path", "load", "rate", "think", "message-bytes", "fault", "trials", "calls", "seed", "require"} {
+			if cmd.Flags().Changed(flag) {
+				given = append(given, "--"+flag)
+			}
+		}
+		if len(given) > 0 {
+			return usagef("--resume goes on with the plan that the run has; leave out %s", strings.Join(given, ", "))
+		}
+		var err error
+		dir = o.resume
+		if plan, done, err = lab.Resume(dir, names); err != nil {
+			return labError(err)
+		}
+	} else {
+		c, err := o.config(cmd.Flags().Changed)
+		if err != nil {
+			return labError(err)
+		}
+		c.Servers = o.servers
+		start := time.Now()
+		if plan, err = c.Plan(lab.RunID(start, c.Seed), start, names); err != nil {
+			return labError(err)
+		}
+		plan.Args = labArgs(cmd)
+		if dir == "" {
+			dir = filepath.Join("lab-runs", plan.Run)
+		}
+		if undo, err = lab.Prepare(dir, plan); err != nil {
+			return labError(err)
+		}
+	}
+
+	show := newLabScreen(a, plan, len(done))
+	show.begin(dir, len(done))
+	out, err := lab.Run(ctx, plan, done, lab.Options{Out: dir, Servers: o.servers, Each: show.trial, Preparing: show.preparing})
+	show.end()
+	if err != nil && len(out.Trials) == 0 {
+		undo() // it couldn't start: nothing is left of it
+		return labError(err)
+	}
+	if len(out.Trials) > 0 {
+		if werr := writeLabFiles(dir, out); werr != nil && err == nil {
+			err = werr
+		}
+	}
+	held := show.summary(a, dir, out)
+	switch {
+	case err != nil:
+		return labError(fmt.Errorf("stopped after %d of %d trials: %w; they are recorded, go on with: gaia lab run --resume %s", len(out.Trials), len(plan.Order), err, dir))
+	case out.Interrupted:
+		return &exitError{exitNo, fmt.Errorf("interrupted: %d of %d trials are recorded, go on with: gaia lab run --resume %s", len(out.Trials), len(plan.Order), dir)}
+	case !held:
+		return errNo
+	}
+	return nil
+}
+
+// labArgs are the flags as given, with the servers' commands under their short
+// names: what a reader needs to run it again, and no path.
+func labArgs(cmd *cobra.Command) []string {
+	args := []string{"gaia", "lab", "run"}
+	for _, name := range []string{"preset", "lanes", "prefill", "actors", "path", "load", "rate", "think", "message-bytes", "fault", "trials", "calls", "seed", "require"} {
+		if f := cmd.Flags().Lookup(name); f.Changed {
+			args = append(args, "--"+name, strings.Trim(f.Value.String(), "[]"))
+		}
+	}
+	return args
+}
+
+// writeLabFiles makes the files that are made from the records.
+func writeLabFiles(dir string, out lab.Outcome) error {
+	return results.WriteBenchFile(filepath.Join(dir, results.BenchFile), out.Trials)
+}
+
+// labScreen shows a run: on a terminal a bar with the time left below the
+// lines, elsewhere the lines alone.
+type labScreen struct {
+	out  io.Writer
+	plan *results.Plan
+	bar  *progressbar.ProgressBar
+}
+
+func newLabScreen(a *app, p *results.Plan, done int) *labScreen {
+	s := &labScreen{out: a.stdout, plan: p}
+	if a.flags.output == outputJSON {
+		s.out = a.stderr // standard output is for the summary alone
+	}
+	if labTerminal(a.stderr) {
+		s.bar = progressbar.NewOptions(len(p.Order), progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("trials"),
+			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
+			progressbar.OptionSetElapsedTime(true), progressbar.OptionSetRenderBlankState(true))
+		_ = s.bar.Set(done)
+	}
+	return s
+}
+
+// labTerminal tells whether a person sees what is written to w as it comes.
+func labTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// line prints above the bar.
+func (s *labScreen) line(format string, args ...any) {
+	if s.bar != nil {
+		_ = s.bar.Clear()
+	}
+	fmt.Fprintln(s.out, text.Escape(fmt.Sprintf(format, args...)))
+	if s.bar != nil {
+		_ = s.bar.RenderBlank()
+	}
+}
+
+func (s *labScreen) begin(dir string, done int) {
+	s.line("run %s: %d arms, %d trials of each, %d calls a lane, in %s", s.plan.Run, len(s.plan.Arms), s.plan.Trials, s.plan.Arms[0].Factors.CallsPerLane, dir)
+	if done > 0 {
+		s.line("going on after %d of %d trials", done, len(s.plan.Order))
+	}
+}
+
+func (s *labScreen) preparing(what string) { s.line("making %s", what) }
+
+func (s *labScreen) trial(t *results.Trial, done, of int) {
+	s.line("%s", results.TrialLine(t, done, of))
+	if s.bar != nil {
+		_ = s.bar.Set(done)
+	}
+}
+
+func (s *labScreen) end() {
+	if s.bar != nil {
+		_ = s.bar.Clear()
+		_ = s.bar.Exit()
+		s.bar = nil
+	}
+}
+
+// A labSummary is the run in one JSON object, for --output json.
+type labSummary struct {
+	OK         bool     `json:"ok"`
+	Command    string   `json:"command"`
+	Run        string   `json:"run"`
+	Dir        string   `json:"dir"`
+	Trials     int      `json:"trials"`
+	Planned    int      `json:"planned"`
+	Verdict    []string `json:"verdict"`
+	Thresholds []string `json:"thresholds"`
+	Kept       []string `json:"kept"`
+	Arms       []labArm `json:"arms"`
+}
+
+type labArm struct {
+	Arm            string  `json:"arm"`
+	Trials         int     `json:"trials"`
+	CallsPerSecond float64 `json:"callsPerSecond"` // medians
+	P50Ms          float64 `json:"p50Ms"`
+	P99Ms          float64 `json:"p99Ms"`
+	Jain           float64 `json:"jain"`
+	FloorRatio     float64 `json:"floorRatio"`
+}
+
+// summary prints what the run came to and tells whether all held.
+func (s *labScreen) summary(a *app, dir string, out lab.Outcome) bool {
+	if len(out.Trials) == 0 {
+		return false
+	}
+	names := out.Plan.ArmNames()
+	verdict := results.Judge(out.Trials)
+	held := verdict.OK
+	var thresholds []string
+	if ths, err := results.ParseThresholds(out.Plan.Require); err == nil && len(ths) > 0 {
+		var ok bool
+		ok, thresholds = results.Require(ths, out.Trials, names)
+		held = held && ok
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s\n%s\n%s\n", results.Table(out.Trials, names), results.Costs(out.Trials, names), lab.FloorLine(out.Trials))
+	for _, line := range lab.FitLines(out.Trials) {
+		fmt.Fprintln(&b, line)
+	}
+	fmt.Fprintf(&b, "\n%s\n", verdict)
+	for _, line := range thresholds {
+		fmt.Fprintln(&b, line)
+	}
+	for _, kept := range out.Kept {
+		fmt.Fprintf(&b, "kept for a look: %s\n", kept)
+	}
+	fmt.Fprintf(&b, "records: %s\n", filepath.Join(dir, results.TrialsFile))
+	fmt.Fprint(s.out, escaped(b.String()))
+	if a.flags.output == outputJSON {
+		sum := labSummary{OK: held && len(out.Trials) == len(out.Plan.Order), Command: "lab run", Run: out.Plan.Run, Dir: dir, Trials: len(out.Trials),
+			Planned: len(out.Plan.Order), Verdict: verdict.Lines, Thresholds: thresholds, Kept: out.Kept}
+		order, byArm := results.Arms(out.Trials, names)
+		for _, name := range order {
+			ts := byArm[name]
+			ms := func(q float64) float64 {
+				return results.Median(results.Of(ts, func(t *results.Trial) float64 { return float64(t.ResponseQuantile(q)) / 1e6 }))
+			}
+			sum.Arms = append(sum.Arms, labArm{name, len(ts), results.Median(results.Of(ts, (*results.Trial).CallsPerSecond)), ms(.5), ms(.99),
+				results.Median(results.Of(ts, (*results.Trial).Fairness)), results.Median(results.Of(ts, (*results.Trial).FloorRatio))})
+		}
+		if err := a.print(answer{body: sum}); err != nil {
+			fmt.Fprintf(a.stderr, "gaia: error: %v\n", err)
+			return false
+		}
+	}
+	return held
+}
