@@ -205,3 +205,35 @@ func sameShape(a, b results.Factors) bool {
 	return a.Prefill == b.Prefill && a.Actors == b.Actors && a.Path == b.Path && a.Think == b.Think && a.MessageBytes == b.MessageBytes &&
 		a.Class == b.Class && slices.Equal(a.Servers, b.Servers)
 }
+
+// DescribeUSL says in lines what the fit found, with its residuals.
+func DescribeUSL(u *USL) []string {
+	top := u.Levels[len(u.Levels)-1].Lanes
+	peak := "the curve has no peak"
+	if !math.IsInf(u.Peak.Value, 0) {
+		peak = fmt.Sprintf("peak at %s lanes", results.FormatNumber(u.Peak.Value))
+		if u.Peak.Value > float64(top) {
+			peak += fmt.Sprintf(" (a guess: %d is the highest measured)", top)
+		}
+	}
+	between := func(e Estimate, digits int) string {
+		return fmt.Sprintf("%.*f [%.*f, %.*f]", digits, e.Value, digits, e.Lo, digits, e.Hi)
+	}
+	residuals := "residuals:"
+	for _, l := range u.Levels {
+		residuals += fmt.Sprintf(" %d: %+.1f%%", l.Lanes, 100*l.Residual())
+	}
+	lines := []string{
+		fmt.Sprintf("scalability law: %s, %s", u.Bound, peak),
+		fmt.Sprintf("λ %s calls/s, σ %s, κ %s, with 95%% intervals", between(u.Lambda, 1), between(u.Sigma, 4), between(u.Kappa, 6)),
+		residuals,
+	}
+	if u.Worst > describes {
+		lines = append(lines, fmt.Sprintf("the law does not describe this run: a level lies %.0f%% off the curve", 100*u.Worst))
+	}
+	return lines
+}
+
+// describes is how far a level may lie off the curve before the fit says that
+// the law is not this run's.
+const describes = 0.15

@@ -45,7 +45,7 @@ const benchPrefix = "Lab/"
 func WriteBench(w io.Writer, trials []Trial) error {
 	if len(trials) > 0 {
 		t := &trials[0]
-		if _, err := fmt.Fprintf(w, "# gaia lab, run %s, revision %s\n", oneLine(t.Run), oneLine(revision(t.Lab))); err != nil {
+		if _, err := fmt.Fprintf(w, "# gaia lab, run %s, revision %s\n", oneLine(t.Run), oneLine(Revision(t.Lab))); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,8 @@ func benchConfig(t *Trial) []benchfmt.Config {
 // oneLine keeps a value from ending its line.
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-func revision(b Binary) string {
+// Revision is the binary's revision in words.
+func Revision(b Binary) string {
 	switch {
 	case b.Revision == "":
 		return "unknown"

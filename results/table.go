@@ -11,9 +11,16 @@ import (
 // trials, with 95% intervals where there are six trials or more. What all arms
 // have in common stands in a line above.
 func Table(trials []Trial, order []string) string {
+	rows, common := TableRows(trials, order)
+	return common + Grid(rows)
+}
+
+// TableRows are [Table]'s cells, the first row its head, and what all arms
+// have in common.
+func TableRows(trials []Trial, order []string) (rows [][]string, common string) {
 	names, byArm := Arms(trials, order)
 	short, common := shorten(names)
-	rows := [][]string{{"arm", "n", "calls/s", "p50", "p99", "worst", "Jain", "×floor", "promises"}}
+	rows = [][]string{{"arm", "n", "calls/s", "p50", "p99", "worst", "Jain", "×floor", "promises"}}
 	for i, name := range names {
 		ts := byArm[name]
 		rate := Summarize(Of(ts, (*Trial).CallsPerSecond))
@@ -26,13 +33,16 @@ func Table(trials []Trial, order []string) string {
 			dash(ts, func(t *Trial) float64 { return float64(t.ResponseQuantile(.99)) }, showDuration),
 			FormatDuration(worst), fmt.Sprintf("%.3f", Median(Of(ts, (*Trial).Fairness))), dash(ts, (*Trial).FloorRatio, FormatNumber), promisesCell(ts)})
 	}
-	return common + Grid(rows)
+	return rows, common
 }
 
 // Costs is what a call costs and where its time goes, an arm a row: CPU and
 // memory of the servers, the disk's floor, and the medians over trials of each
 // phase's mean a call.
-func Costs(trials []Trial, order []string) string {
+func Costs(trials []Trial, order []string) string { return Grid(CostRows(trials, order)) }
+
+// CostRows are [Costs]'s cells, the first row its head.
+func CostRows(trials []Trial, order []string) [][]string {
 	names, byArm := Arms(trials, order)
 	short, _ := shorten(names)
 	rows := [][]string{{"arm", "CPU/call", "server", "floor", "×floor", "lock", "read", "decide", "append", "fsync", "release"}}
@@ -54,7 +64,36 @@ func Costs(trials []Trial, order []string) string {
 			dash(ts, func(t *Trial) float64 { return float64(floorOf(t)) }, showDuration), dash(ts, (*Trial).FloorRatio, FormatNumber),
 			phase("acquire"), phase("read", "decode", "fold"), phase("decide"), phase("append"), phase("sync"), phase("release")})
 	}
-	return Grid(rows)
+	return rows
+}
+
+// OutageRows are the arms with a fault: what the other lanes saw of it, the
+// worst of the trials. Nil where no arm has one.
+func OutageRows(trials []Trial, order []string) [][]string {
+	names, byArm := Arms(trials, order)
+	short, _ := shorten(names)
+	var rows [][]string
+	for i, name := range names {
+		var sum Outage
+		n := 0
+		for _, t := range byArm[name] {
+			if o := t.Outage; o != nil {
+				n++
+				sum.Injected += o.Injected
+				sum.Longest, sum.Recovery = max(sum.Longest, o.Longest), max(sum.Recovery, o.Recovery)
+				sum.FailClosed += o.FailClosed
+				sum.Adopted += o.Adopted
+			}
+		}
+		if n > 0 {
+			rows = append(rows, []string{short[i], fmt.Sprint(n), fmt.Sprint(sum.Injected), FormatDuration(sum.Longest), FormatDuration(sum.Recovery),
+				fmt.Sprint(sum.FailClosed), fmt.Sprint(sum.Adopted)})
+		}
+	}
+	if rows == nil {
+		return nil
+	}
+	return append([][]string{{"arm", "n", "struck", "longest outage", "recovery", "failed closed", "adopted"}}, rows...)
 }
 
 func floorOf(t *Trial) time.Duration {
@@ -62,6 +101,12 @@ func floorOf(t *Trial) time.Duration {
 		return 0
 	}
 	return t.Floor.Median
+}
+
+// ShortNames are arms' names without what all of them have in common.
+func ShortNames(names []string) []string {
+	short, _ := shorten(names)
+	return short
 }
 
 // shorten leaves out of arms' names what all have in common, but for the

@@ -39,28 +39,5 @@ func FitLines(trials []results.Trial) []string {
 	if err != nil {
 		return []string{"scalability law: " + err.Error()}
 	}
-	peak := "no peak"
-	if !math.IsInf(u.Peak.Value, 0) {
-		peak = fmt.Sprintf("peak at %s lanes", results.FormatNumber(u.Peak.Value))
-		if top := u.Levels[len(u.Levels)-1].Lanes; u.Peak.Value > float64(top) {
-			peak += fmt.Sprintf(" (a guess: %d is the highest measured)", top)
-		}
-	}
-	lines := []string{
-		fmt.Sprintf("scalability law: %s, %s", u.Bound, peak),
-		fmt.Sprintf("  λ %s, σ %s, κ %s (95%% intervals)", interval(u.Lambda, 1), interval(u.Sigma, 4), interval(u.Kappa, 6)),
-	}
-	residuals := "  residuals:"
-	for _, l := range u.Levels {
-		residuals += fmt.Sprintf(" %d: %+.1f%%", l.Lanes, 100*l.Residual())
-	}
-	lines = append(lines, residuals)
-	if u.Worst > .15 {
-		lines = append(lines, fmt.Sprintf("  the law doesn't describe this run: a level lies %.0f%% off the curve", 100*u.Worst))
-	}
-	return lines
-}
-
-func interval(e bench.Estimate, digits int) string {
-	return fmt.Sprintf("%.*f [%.*f, %.*f]", digits, e.Value, digits, e.Lo, digits, e.Hi)
+	return bench.DescribeUSL(u)
 }
