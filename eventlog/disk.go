@@ -20,6 +20,9 @@ type disk interface {
 	ReadHead(path string, n int) ([]byte, error)
 	// WriteNew makes a file, mode 0600; fs.ErrExist where the name is taken.
 	WriteNew(path string, data []byte) error
+	// Prepare says that another WriteNew in dir is likely soon. It waits for
+	// nothing and leaves nothing to be seen.
+	Prepare(dir string)
 	Remove(path string) error
 	// RenameFile moves a file over another.
 	RenameFile(from, to string) error
@@ -54,7 +57,7 @@ type logFile interface {
 var errBusy = errors.New("the kernel's lock is held")
 
 // osDisk is the real one; its parts that differ by system are in the twins.
-type osDisk struct{}
+type osDisk struct{ spares *spares }
 
 func (osDisk) MakeDir(dir string) error               { return os.MkdirAll(dir, 0o700) }
 func (osDisk) Mkdir(path string) error                { return os.Mkdir(path, 0o700) }
@@ -81,7 +84,12 @@ func (osDisk) ReadHead(path string, n int) ([]byte, error) {
 	return buf[:read], nil
 }
 
-func (osDisk) WriteNew(path string, data []byte) error {
+func (d osDisk) Prepare(dir string) { d.spares.prepare(dir) }
+
+func (d osDisk) WriteNew(path string, data []byte) error {
+	if d.spares.become(path, data) {
+		return nil
+	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -54,13 +55,15 @@ func domainOf(f logFile) (domain, tag string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	if boot, err := bootID(); err == nil && boot != "" {
+	if boot, err := boot(); err == nil && boot != "" {
 		domain = boot + " " + id
 	}
 	h := fnv.New64a()
 	h.Write([]byte(domain + id))
 	return domain, hex.EncodeToString(h.Sum(nil)), nil
 }
+
+var boot = sync.OnceValues(bootID)
 
 // held is the lock in this process's hands.
 type held struct {
@@ -75,6 +78,7 @@ type held struct {
 
 // acquire takes both locks, or explains why not.
 func (l *Log) acquire(ctx context.Context) (*held, error) {
+	l.calls++
 	w := l.deadline(ctx)
 	defer w.cancel()
 	if !l.o.Adoption {
@@ -172,8 +176,7 @@ func (l *Log) denied(timeout, busy error) error {
 // there is in the next one's way.
 func (h *held) prepare(tag string) error {
 	l := h.l
-	if !l.swept {
-		l.swept = true
+	if l.calls == 1 {
 		l.sweepOthers()
 	}
 	h.private = l.lockPath() + "." + tag

@@ -32,7 +32,7 @@ type Log struct {
 	// of arrival.
 	queue     *semaphore.Weighted
 	turnstile turnstile
-	swept     bool  // guarded by queue
+	calls     int   // that went for the lock; guarded by queue
 	adoptions int   // guarded by queue
 	unsure    error // guarded by queue; set: an append's outcome is unknown
 
@@ -42,7 +42,7 @@ type Log struct {
 
 // Open touches nothing on disk.
 func Open(dir string, o Options) *Log {
-	l := &Log{dir: dir, o: o.withDefaults(), disk: osDisk{}, queue: semaphore.NewWeighted(1)}
+	l := &Log{dir: dir, o: o.withDefaults(), disk: osDisk{new(spares)}, queue: semaphore.NewWeighted(1)}
 	l.fold.path = l.Path()
 	return l
 }

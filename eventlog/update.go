@@ -94,7 +94,11 @@ func (l *Log) Update(ctx context.Context, decide func(*core.State) []core.Event)
 	if err != nil {
 		return r, err
 	}
-	defer m.step(StepRelease, func() error { h.release(); return nil })
+	defer func() {
+		if m.step(StepRelease, func() error { h.release(); return nil }) != nil {
+			h.log.Close() // stopped before the release: leave what a death here leaves
+		}
+	}()
 	r.Adopted = h.adopted
 
 	l.mu.Lock()
@@ -155,6 +159,9 @@ func (l *Log) commit(h *held, m meter, lines []byte) error {
 	})
 	if err == nil {
 		op = "sync the log"
+		if l.calls > 1 { // not for a process of one call
+			l.disk.Prepare(l.dir)
+		}
 		err = m.step(StepSync, func() error {
 			if err := h.log.Sync(); err != nil || size > 0 {
 				return err
