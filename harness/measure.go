@@ -33,7 +33,10 @@ func measure(t *results.Trial, histories []History, at int64) {
 				fallthrough
 			default:
 				row.Errors++
-				t.Errors[c.Outcome]++
+				// What the lab did to its victim isn't the bus's error.
+				if !h.Victim || c.Answered() {
+					t.Errors[c.Outcome]++
+				}
 			}
 			for step, ns := range c.Phases {
 				p := t.Phases[step]
@@ -99,9 +102,10 @@ func (l latencies) strings() map[string]string {
 }
 
 // outage is what the lanes but the victim saw of a fault that struck at an
-// instant: the longest time without an answer to any of them from then on
-// (or from the last answer before), how long after it the first answer came
-// to a call, and how many calls failed closed.
+// instant: the longest time from then on without an answer to any of them,
+// how long after it came the first answer to a call that began after it (an
+// answer on its way when the fault struck proves nothing), and how many calls
+// failed closed.
 func outage(histories []History, struck int64) *results.Outage {
 	o := &results.Outage{}
 	if struck == 0 {
@@ -116,6 +120,9 @@ func outage(histories []History, struck int64) *results.Outage {
 			}
 			if c.Outcome == OutcomeOK || c.Outcome == OutcomeRefused {
 				ends = append(ends, c.End)
+				if took := time.Duration(c.End - struck); c.Start >= struck && (o.Recovery == 0 || took < o.Recovery) {
+					o.Recovery = took
+				}
 			} else if c.End >= struck {
 				o.FailClosed++
 			}
@@ -123,9 +130,6 @@ func outage(histories []History, struck int64) *results.Outage {
 	}
 	slices.Sort(ends)
 	after, _ := slices.BinarySearch(ends, struck)
-	if after < len(ends) {
-		o.Recovery = time.Duration(ends[after] - struck)
-	}
 	for i := max(after, 1); i < len(ends); i++ {
 		o.Longest = max(o.Longest, time.Duration(ends[i]-ends[i-1]))
 	}
