@@ -74,12 +74,17 @@ func (t *Trial) Unchecked() []Promise {
 	return skipped
 }
 
-// Fairness is Jain's index over the lanes' answered calls per second of their
-// own: 1 when all are alike, 1/n when one has everything.
+// Fairness is Jain's index over the lanes' pace, answered calls over the time
+// each lane took for them: 1 when all are alike, 1/n when one has everything.
+// Where the record has no such times it is over their calls.
 func (t *Trial) Fairness() float64 {
 	shares := make([]float64, 0, len(t.Lanes))
 	for _, l := range t.Lanes {
-		shares = append(shares, float64(l.Calls))
+		pace := float64(l.Calls)
+		if l.Elapsed > 0 {
+			pace /= l.Elapsed.Seconds()
+		}
+		shares = append(shares, pace)
 	}
 	return Jain(shares)
 }

@@ -115,6 +115,7 @@ type Lane struct {
 	Median  time.Duration `json:"medianNs"`
 	P99     time.Duration `json:"p99Ns"`
 	Max     time.Duration `json:"maxNs"`
+	Elapsed time.Duration `json:"elapsedNs"` // from the barrier to its last reply; 0: not known
 	MaxWait time.Duration `json:"maxWaitNs"` // longest wait for the lock, where the server tells
 	PeakRSS int64         `json:"peakRSS"`   // of its server, bytes; 0: not known here
 	CPU     time.Duration `json:"cpuNs"`     // of its server, user+system
