@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"gaia/results"
@@ -20,23 +21,27 @@ import (
 // processes of their own and compares what they print, byte for byte.
 func CheckReplay(ctx context.Context, argv, env []string, limit time.Duration) results.Promise {
 	var f findings
-	var first [sha256.Size]byte
-	var size int64
-	for n := range 2 {
-		sum, printed, err := printedBy(ctx, argv, env, limit)
+	var sums [2][sha256.Size]byte
+	var sizes [2]int64
+	var errs [2]error
+	var both sync.WaitGroup
+	for n := range sums {
+		both.Go(func() { sums[n], sizes[n], errs[n] = printedBy(ctx, argv, env, limit) })
+	}
+	both.Wait()
+	for n, err := range errs {
 		if err != nil {
 			f.add("process %d: %v", n+1, err)
-			continue
 		}
-		if n == 1 && f.total == 0 && sum != first {
-			f.add("two processes replay the log to different bytes")
-		}
-		first, size = sum, printed
 	}
-	if f.total == 0 && size == 0 {
+	switch {
+	case f.total > 0:
+	case sums[0] != sums[1]:
+		f.add("two processes replay the log to different bytes")
+	case sizes[0] == 0:
 		f.add("nothing was printed")
 	}
-	return f.promise(PromiseReplay, "two processes print the same %d bytes", size)
+	return f.promise(PromiseReplay, "two processes print the same %d bytes", sizes[0])
 }
 
 func printedBy(ctx context.Context, argv, env []string, limit time.Duration) (sum [sha256.Size]byte, size int64, err error) {
