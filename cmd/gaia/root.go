@@ -51,10 +51,13 @@ func newRootCommand(a *app, began *bool) *cobra.Command {
 	for _, cmd := range []*cobra.Command{newInitializeCommand(a), newMCPCommand(a)} {
 		root.AddCommand(inGroup(groupSetup, cmd))
 	}
-	root.AddCommand(newVersionCommand(a))
+	root.AddCommand(newLabCommand(a), newVersionCommand(a))
 
 	root.SetHelpCommand(newHelpCommand(a, root))
 	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Example = "  source <(gaia completion bash)\n  gaia completion powershell | Out-String | Invoke-Expression"
+	}
 	root.SetUsageTemplate(root.UsageTemplate() + "\n" + strings.Replace(readingRule, " to follow", "\nto follow", 1) + "\n")
 	prepare(a, root, began)
 	return root

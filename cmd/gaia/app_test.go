@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// result is what one run of the command gave.
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+// testApp runs a command line in process, with a clock and a data directory.
+func testApp(t *testing.T, dir string, width int) *app {
+	t.Helper()
+	home := t.TempDir()
+	env := map[string]string{"GAIA_INTERAGENT_DATA_DIR": dir, "HOME": home}
+	return &app{
+		stdin: io.NopCloser(strings.NewReader("")), stdout: new(bytes.Buffer), stderr: new(bytes.Buffer),
+		getenv: func(k string) string { return env[k] }, now: time.Now, width: width,
+	}
+}
+
+func runIn(t *testing.T, dir string, width int, args ...string) result {
+	t.Helper()
+	a := testApp(t, dir, width)
+	code := a.run(t.Context(), args)
+	return result{code, a.stdout.(*bytes.Buffer).String(), a.stderr.(*bytes.Buffer).String()}
+}
+
+func TestReadersBesideABusyWriterNeverRaiseAFalseAlarm(t *testing.T) {
+	dir := t.TempDir()
+	if r := runIn(t, dir, 0, "register", "--actorId", "a"); r.code != exitOK {
+		t.Fatalf("%+v", r)
+	}
+	done := make(chan struct{})
+	var writers sync.WaitGroup
+	for range 2 {
+		writers.Go(func() {
+			for range 60 {
+				if r := runIn(t, dir, 0, "heartbeat", "--actorId", "a"); r.code != exitOK {
+					t.Errorf("the writer: %+v", r)
+				}
+			}
+		})
+	}
+	go func() { writers.Wait(); close(done) }()
+	for reads := 0; ; reads++ {
+		for _, command := range []string{"doctor", "status", "state", "events"} {
+			if r := runIn(t, dir, 0, command); r.code != exitOK || strings.Contains(r.stdout, "probably abandoned") {
+				t.Fatalf("%s beside a writer: %+v", command, r)
+			}
+		}
+		select {
+		case <-done:
+			if reads == 0 {
+				t.Error("nothing was read while the writers wrote")
+			}
+			return
+		default:
+		}
+	}
+}
+
+// brokenPipe is a standard output whose reader is gone, or whose disk is full.
+type brokenPipe struct{ err error }
+
+func (w brokenPipe) Write([]byte) (int, error) { return 0, w.err }
+
+func TestAReaderThatWentAwayIsNoErrorAndAFullDiskIs(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		code int
+	}{{io.ErrClosedPipe, exitOK}, {errors.New("no space left"), exitFailClosed}} {
+		a := testApp(t, t.TempDir(), 0)
+		a.stdout = brokenPipe{c.err}
+		if code := a.run(t.Context(), []string{"tools"}); code != c.code {
+			t.Errorf("%v: exit %d, want %d", c.err, code, c.code)
+		}
+	}
+}
+
+func TestACallEndedWhileItWaitsWritesNothing(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a := testApp(t, dir, 0)
+	if code := a.run(ctx, []string{"register", "--actorId", "a"}); code != exitFailClosed {
+		t.Errorf("exit %d", code)
+	}
+	if r := runIn(t, dir, 0, "events"); !strings.HasSuffix(r.stdout, "\"count\":0}\n") {
+		t.Errorf("events: %s", r.stdout)
+	}
+}
+
+// commands walks the tree as a user can see it.
+func commands(root *cobra.Command, visit func(*cobra.Command)) {
+	visit(root)
+	for _, sub := range root.Commands() {
+		if !sub.Hidden {
+			commands(sub, visit)
+		}
+	}
+}
+
+func TestEveryCommandHasAnExampleAndTheReadingRuleInItsHelp(t *testing.T) {
+	var began bool
+	commands(newRootCommand(testApp(t, t.TempDir(), 0), &began), func(cmd *cobra.Command) {
+		if cmd.Example == "" && !strings.HasPrefix(cmd.CommandPath(), "gaia completion ") {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		if err := cmd.Help(); err != nil {
+			t.Error(err)
+		}
+		help := strings.Join(strings.Fields(out.String()), " ")
+		if !strings.Contains(help, readingRule) {
+			t.Errorf("%s: help without the reading rule", cmd.CommandPath())
+		}
+	})
+}
+
+func TestEveryFlagHasHelp(t *testing.T) {
+	var began bool
+	commands(newRootCommand(testApp(t, t.TempDir(), 0), &began), func(cmd *cobra.Command) {
+		for line := range strings.Lines(cmd.LocalFlags().FlagUsages()) {
+			fields := strings.Split(strings.TrimSpace(line), "   ")
+			if len(fields) < 2 || strings.TrimSpace(fields[len(fields)-1]) == "" {
+				t.Errorf("%s: %q has no help", cmd.CommandPath(), strings.TrimSpace(line))
+			}
+		}
+	})
+}
