@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"gaia/bench"
 )
 
@@ -61,6 +63,18 @@ func TestFitRecoversTheParametersOfSyntheticTrials(t *testing.T) {
 				t.Errorf("worst residual %.3f of %d levels", u.Worst, len(u.Levels))
 			}
 		})
+	}
+}
+
+func TestTheSameTrialsGiveTheSameFit(t *testing.T) {
+	points := law(1000, .5, .001, .05, 1, 2, 3, 4, 6, 8)
+	a, err := bench.FitUSL(points)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := bench.FitUSL(points)
+	if d := cmp.Diff(a, b); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -93,7 +93,8 @@ func FitUSL(points []Point) (*USL, error) {
 	r := rand.New(rand.NewPCG(1, 2)) // fixed: a fit is a function of its points
 	again := make(map[int][]float64, len(byLevel))
 	for range resamplings {
-		for n, xs := range byLevel {
+		for _, n := range levels { // not the map's order: the draws must be the same
+			xs := byLevel[n]
 			again[n] = slices.Grow(again[n][:0], len(xs))
 			for range xs {
 				again[n] = append(again[n], xs[r.IntN(len(xs))])
@@ -211,7 +212,7 @@ func DescribeUSL(u *USL) []string {
 	top := u.Levels[len(u.Levels)-1].Lanes
 	peak := "the curve has no peak"
 	if !math.IsInf(u.Peak.Value, 0) {
-		peak = fmt.Sprintf("peak at %s lanes", results.FormatNumber(u.Peak.Value))
+		peak = fmt.Sprintf("peak at %s lanes [%s, %s]", results.FormatNumber(u.Peak.Value), lanes(u.Peak.Lo), lanes(u.Peak.Hi))
 		if u.Peak.Value > float64(top) {
 			peak += fmt.Sprintf(" (a guess: %d is the highest measured)", top)
 		}
@@ -232,6 +233,13 @@ func DescribeUSL(u *USL) []string {
 		lines = append(lines, fmt.Sprintf("the law does not describe this run: a level lies %.0f%% off the curve", 100*u.Worst))
 	}
 	return lines
+}
+
+func lanes(n float64) string {
+	if math.IsInf(n, 0) {
+		return "none"
+	}
+	return results.FormatNumber(n)
 }
 
 // describes is how far a level may lie off the curve before the fit says that

@@ -3,6 +3,7 @@ package results
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -121,6 +122,9 @@ func (th Threshold) show(x float64) string {
 		return FormatDuration(time.Duration(x))
 	case "bytes":
 		return FormatBytes(int64(x))
+	}
+	if x == math.Trunc(x) {
+		return strconv.FormatFloat(x, 'f', 0, 64)
 	}
 	return FormatNumber(x)
 }

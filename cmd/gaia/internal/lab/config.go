@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"gaia/harness"
 	"gaia/results"
 )
 
@@ -34,9 +35,10 @@ type Config struct {
 	Trials  int
 	Calls   int // of each lane
 	Seed    uint64
-	Servers []string
-	Class   string
-	Require string
+	Servers []string // command lines
+	Client  string   // command line of a real client; empty: our worker
+	Class   string   // of evidence; empty: found from the servers
+	Require string   // thresholds
 	extra   []results.Factors
 }
 
@@ -181,6 +183,8 @@ func (c Config) check() error {
 		return usagef("load %q; there are closed and open", c.Load)
 	case c.Load == results.LoadOpen && c.Rate <= 0:
 		return usagef("open load needs --rate, calls a second and lane, above 0")
+	case c.Client != "" && c.Class == "":
+		return usagef("a client's class must be named: it decides what the trials may claim")
 	case c.Load == results.LoadClosed && c.Rate != 0:
 		return usagef("--rate is for --load open")
 	}
@@ -200,6 +204,11 @@ func (c Config) check() error {
 			return usagef("messages of %d bytes; from 1 to %d", n, 1<<20)
 		}
 	}
+	for _, f := range c.Faults {
+		if err := c.checkFault(f); err != nil {
+			return err
+		}
+	}
 	for _, p := range c.Paths {
 		if p != results.PathTail && p != results.PathReplay {
 			return usagef("read path %q; there are tail and replay", p)
@@ -207,6 +216,27 @@ func (c Config) check() error {
 	}
 	if _, err := results.ParseThresholds(c.Require); err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	return nil
+}
+
+func (c Config) checkFault(fault string) error {
+	if fault == results.NoFault {
+		return nil
+	}
+	kind, step, hasStep := strings.Cut(fault, ":")
+	inServer := kind == harness.FaultKillHolder || kind == harness.FaultStallHolder
+	switch {
+	case !inServer && kind != harness.FaultKillClient:
+		return usagef("no fault %q; there are %s, %s, %s, %s", fault, results.NoFault, harness.FaultKillHolder, harness.FaultStallHolder, harness.FaultKillClient)
+	case hasStep && !inServer:
+		return usagef("fault %q has no step", kind)
+	case hasStep && !slices.Contains(harness.FaultSteps(), step):
+		return usagef("fault %q: no step %q; there are %s", fault, step, strings.Join(harness.FaultSteps(), ", "))
+	case slices.Min(c.Lanes) < 2:
+		return usagef("fault %q needs a second lane to see it; leave %d out of --lanes", fault, slices.Min(c.Lanes))
+	case inServer && len(c.Servers) > 0:
+		return usagef("fault %q is injected into gaia's own server; leave --server out", fault)
 	}
 	return nil
 }

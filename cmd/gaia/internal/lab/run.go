@@ -24,6 +24,7 @@ const (
 type Options struct {
 	Out     string   // the run's folder
 	Servers []string // command lines, as many as the plan has names
+	Client  string   // command line, where the plan has a client
 	Self    []string // the gaia binary's command; empty: the running executable
 	// Each is told of every trial as it is recorded, before the next starts.
 	Each func(t *results.Trial, done, of int)
@@ -156,7 +157,7 @@ func runTrial(ctx context.Context, p *results.Plan, at int, work string, logs *l
 	place := filepath.Join(work, fmt.Sprintf("trial-%04d", at+1))
 	spec := harness.TrialSpec{
 		Run: p.Run, Arm: arm.Name, Trial: slot.Trial, Order: at + 1, Seed: slot.Seed, Factors: arm.Factors,
-		Servers: o.Servers, Self: o.Self, Dir: filepath.Join(place, "data"), Work: filepath.Join(place, "lanes"),
+		Servers: o.Servers, Client: o.Client, Self: o.Self, Dir: filepath.Join(place, "data"), Work: filepath.Join(place, "lanes"),
 	}
 	if err := logs.place(ctx, arm.Factors, spec.Dir); err != nil {
 		return t, "", fmt.Errorf("making the log to start from: %w", err)

@@ -38,9 +38,9 @@ type Section struct {
 	Code    string // a command line
 }
 
-// Run makes the report of a run. Extra lines join the verdict (thresholds),
-// and ok says whether they hold.
-func Run(run results.Run, ok bool, extra []string) (*Report, error) {
+// Run makes the report of a run. Thresholds are the lines of those given
+// before the run, and met says whether all were.
+func Run(run results.Run, met bool, thresholds []string) (*Report, error) {
 	if len(run.Trials) == 0 {
 		return nil, errors.New("no trials to report on")
 	}
@@ -50,12 +50,18 @@ func Run(run results.Run, ok bool, extra []string) (*Report, error) {
 	}
 	trials := run.Trials
 	verdict := results.Judge(trials)
-	r := &Report{Title: "gaia lab " + trials[0].Run, OK: verdict.OK && ok, Verdict: append(verdict.Lines, extra...)}
+	r := &Report{Title: "gaia lab " + trials[0].Run, OK: verdict.OK && met, Verdict: verdict.Lines}
+	if len(thresholds) > 0 {
+		missed := len(slices.DeleteFunc(slices.Clone(thresholds), func(l string) bool { return !strings.HasPrefix(l, "✗") }))
+		r.Verdict = append(r.Verdict, fmt.Sprintf("thresholds: %d of %d missed", missed, len(thresholds)))
+		r.add(Section{Heading: "Thresholds", Text: []string{"Given before the run; every trial must meet them. The value shown is the trial's that comes closest to missing."}, Rows: thresholdRows(thresholds)})
+	}
 	rows, common := results.TableRows(trials, order)
-	r.add(Section{Heading: "Arms", Text: []string{
-		strings.TrimSpace(common + "Medians over the trials of an arm, with 95% intervals where there are six or more. Latencies are responses, from the intended start. " +
-			"×floor is a call's median service time over the bare commit's on this disk."),
-	}, Rows: rows})
+	r.add(Section{Heading: "Arms", Text: slices.DeleteFunc([]string{
+		strings.TrimSpace(common),
+		"Medians over the trials of an arm, with 95% intervals where there are six or more. Latencies are responses, from the intended start. " +
+			"×floor is a call's median service time over the bare commit's on this disk.",
+	}, func(s string) bool { return s == "" }), Rows: rows})
 
 	main := mainArms(trials)
 	if err := r.throughput(main); err != nil {
@@ -79,6 +85,16 @@ func Run(run results.Run, ok bool, extra []string) (*Report, error) {
 	r.environment(&trials[0])
 	r.again(run)
 	return r, nil
+}
+
+func thresholdRows(lines []string) [][]string {
+	rows := [][]string{{"threshold, arm", "met", "value"}}
+	for _, l := range lines {
+		mark, rest, _ := strings.Cut(l, " ")
+		what, value, _ := strings.Cut(rest, ": ")
+		rows = append(rows, []string{what, mark, value})
+	}
+	return rows
 }
 
 func (r *Report) add(s Section) { r.Sections = append(r.Sections, s) }

@@ -53,7 +53,8 @@ func newPlot(x, y string) *plot.Plot {
 // svg draws p as an element that can stand in HTML.
 func svg(p *plot.Plot) (template.HTML, error) {
 	c := vgsvg.New(plotWidth, plotHeight)
-	p.Draw(draw.New(c))
+	// The library sets the rotated label a little outside.
+	p.Draw(draw.Crop(draw.New(c), 6, -6, 2, -2))
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return "", err
@@ -92,11 +93,14 @@ func (d durationTicks) Ticks(lo, hi float64) []plot.Tick {
 	ticks := d.Ticker.Ticks(lo, hi)
 	for i := range ticks {
 		if ticks[i].Label != "" {
-			ticks[i].Label = strings.Replace(results.FormatDuration(time.Duration(ticks[i].Value)), ".00", "", 1)
+			ticks[i].Label = zeros.Replace(results.FormatDuration(time.Duration(ticks[i].Value)))
 		}
 	}
 	return ticks
 }
+
+// zeros leaves off what a round number doesn't need.
+var zeros = strings.NewReplacer(".00 ", " ", ".0 ", " ")
 
 func (r *Report) throughput(trials []results.Trial) error {
 	levels, by := lanesOf(trials)
