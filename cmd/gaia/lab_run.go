@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,19 +21,21 @@ import (
 
 type labRunOptions struct {
 	preset   string
-	lanes    []int
-	events   []int
+	lanes    intList
+	events   intList
 	actors   int
 	paths    []string
 	load     string
 	rate     float64
 	think    time.Duration
-	bytes    []int
+	bytes    intList
 	faults   []string
 	trials   int
 	calls    int
 	seed     uint64
 	servers  []string
+	client   string
+	class    string
 	out      string
 	resume   string
 	requires string
@@ -62,23 +66,26 @@ can't be meant as given, 3 a server can't start or the machinery failed.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.preset, "preset", "quick", "levels to start from: "+strings.Join(lab.Presets(), ", "))
-	f.IntSliceVar(&o.lanes, "lanes", nil, "lanes, each a client and a server process, e.g. 1,2,4")
-	f.IntSliceVar(&o.events, "prefill", nil, "events in the log before a trial, e.g. 1000,10000")
+	f.Var(&o.lanes, "lanes", "lanes, each a client and a server process, e.g. 1,2,4")
+	f.Var(&o.events, "prefill", "events in the log before a trial, e.g. 1000,10000")
 	f.IntVar(&o.actors, "actors", results.DefaultActors, "actors in the log before a trial")
 	f.StringSliceVar(&o.paths, "path", nil, "how servers read the log: tail, replay")
 	f.StringVar(&o.load, "load", results.LoadClosed, "closed: the next call follows the last; open: calls are due at --rate")
 	f.Float64Var(&o.rate, "rate", 0, "calls a second and lane, for --load open")
 	f.DurationVar(&o.think, "think", 0, "mean time between a lane's calls, for --load closed")
-	f.IntSliceVar(&o.bytes, "message-bytes", nil, "length of a message's body")
+	f.Var(&o.bytes, "message-bytes", "length of a message's body")
 	f.StringSliceVar(&o.faults, "fault", nil, "none, kill-holder[:STEP], stall-holder[:STEP], kill-client")
 	f.IntVar(&o.trials, "trials", 0, "trials of each arm")
 	f.IntVar(&o.calls, "calls", 0, "calls of each lane in a trial")
 	f.Uint64Var(&o.seed, "seed", 1, "the same seed gives the same work in the same order")
 	f.StringArrayVar(&o.servers, "server", nil, "command of a stdio MCP server with the six verbs, repeatable: lanes are dealt out (default: this gaia)")
+	f.StringVar(&o.client, "client", "", "command of a real client that takes our worker's place (needs --class)")
+	f.StringVar(&o.class, "class", "", "what the client is: scripted (a scripted model) or live (a live model)")
 	f.StringVar(&o.out, "out", "", "the run's folder, new or empty (default lab-runs/<run>)")
 	f.StringVar(&o.resume, "resume", "", "go on with the interrupted run in this folder")
 	f.StringVar(&o.requires, "require", "", "thresholds for every trial, e.g. 'p99<1s,errors=0'; exit 1 if one is missed")
 	cmd.MarkFlagsMutuallyExclusive("out", "resume")
+	cmd.MarkFlagsRequiredTogether("client", "class")
 	return cmd
 }
 
@@ -114,8 +121,42 @@ func (o *labRunOptions) config(changed func(string) bool) (lab.Config, error) {
 	if changed("calls") {
 		c.Calls = o.calls
 	}
-	c.Seed, c.Require = o.seed, o.requires
+	c.Seed, c.Require, c.Client = o.seed, o.requires, o.client
+	switch o.class {
+	case "":
+	case "scripted":
+		c.Class = results.ClassScriptedModel
+	case "live":
+		c.Class = results.ClassLiveModel
+	default:
+		return c, usagef("--class %q: want scripted or live", o.class)
+	}
 	return c, nil
+}
+
+// intList is a flag of whole numbers separated by commas.
+type intList []int
+
+func (l *intList) Type() string { return "N,N" }
+
+func (l *intList) String() string {
+	words := make([]string, len(*l))
+	for i, n := range *l {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ",")
+}
+
+func (l *intList) Set(s string) error {
+	*l = nil
+	for _, w := range strings.Split(s, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(w))
+		if err != nil {
+			return errors.New("want whole numbers separated by commas, for example 1,2,4")
+		}
+		*l = append(*l, n)
+	}
+	return nil
 }
 
 func runLab(cmd *cobra.Command, a *app, o *labRunOptions) error {
@@ -140,6 +181,9 @@ func runLab(cmd *cobra.Command, a *app, o *labRunOptions) error {
 		if plan, done, err = lab.Resume(dir, names); err != nil {
 			return labError(err)
 		}
+		if (plan.Client != "") != (o.client != "") {
+			return usagef("the run in %s has the client %q; give the same --client and --class again", dir, plan.Client)
+		}
 	} else {
 		c, err := o.config(cmd.Flags().Changed)
 		if err != nil {
@@ -151,6 +195,9 @@ func runLab(cmd *cobra.Command, a *app, o *labRunOptions) error {
 			return labError(err)
 		}
 		plan.Args = labArgs(cmd)
+		if o.client != "" {
+			plan.Client = serverNames([]string{o.client})[0]
+		}
 		if dir == "" {
 			dir = filepath.Join("lab-runs", plan.Run)
 		}
@@ -161,14 +208,14 @@ func runLab(cmd *cobra.Command, a *app, o *labRunOptions) error {
 
 	show := newLabScreen(a, plan, len(done))
 	show.begin(dir, len(done))
-	out, err := lab.Run(ctx, plan, done, lab.Options{Out: dir, Servers: o.servers, Each: show.trial, Preparing: show.preparing})
+	out, err := lab.Run(ctx, plan, done, lab.Options{Out: dir, Servers: o.servers, Client: o.client, Each: show.trial, Preparing: show.preparing})
 	show.end()
 	if err != nil && len(out.Trials) == 0 {
 		undo() // it couldn't start: nothing is left of it
 		return labError(err)
 	}
 	if len(out.Trials) > 0 {
-		if werr := writeLabFiles(dir, out); werr != nil && err == nil {
+		if werr := writeLabFiles(dir); werr != nil && err == nil {
 			err = werr
 		}
 	}
@@ -194,11 +241,6 @@ func labArgs(cmd *cobra.Command) []string {
 		}
 	}
 	return args
-}
-
-// writeLabFiles makes the files that are made from the records.
-func writeLabFiles(dir string, out lab.Outcome) error {
-	return results.WriteBenchFile(filepath.Join(dir, results.BenchFile), out.Trials)
 }
 
 // labScreen shows a run: on a terminal a bar with the time left below the
@@ -296,12 +338,8 @@ func (s *labScreen) summary(a *app, dir string, out lab.Outcome) bool {
 	names := out.Plan.ArmNames()
 	verdict := results.Judge(out.Trials)
 	held := verdict.OK
-	var thresholds []string
-	if ths, err := results.ParseThresholds(out.Plan.Require); err == nil && len(ths) > 0 {
-		var ok bool
-		ok, thresholds = results.Require(ths, out.Trials, names)
-		held = held && ok
-	}
+	ok, thresholds, err := judgeThresholds(results.Run{Plan: out.Plan, Trials: out.Trials})
+	held = held && ok && err == nil // the plan was made with a good expression
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n%s\n%s\n", results.Table(out.Trials, names), results.Costs(out.Trials, names), lab.FloorLine(out.Trials))
 	for _, line := range lab.FitLines(out.Trials) {
@@ -314,7 +352,7 @@ func (s *labScreen) summary(a *app, dir string, out lab.Outcome) bool {
 	for _, kept := range out.Kept {
 		fmt.Fprintf(&b, "kept for a look: %s\n", kept)
 	}
-	fmt.Fprintf(&b, "records: %s\n", filepath.Join(dir, results.TrialsFile))
+	fmt.Fprintf(&b, "report: %s\nrecords: %s\n", filepath.Join(dir, reportHTML), filepath.Join(dir, results.TrialsFile))
 	fmt.Fprint(s.out, escaped(b.String()))
 	if a.flags.output == outputJSON {
 		sum := labSummary{OK: held && len(out.Trials) == len(out.Plan.Order), Command: "lab run", Run: out.Plan.Run, Dir: dir, Trials: len(out.Trials),
