@@ -12,12 +12,6 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func BusAuthority() []string { return []string{"send", "receive", "ack", "heartbeat", "handoff"} }
-func Grantable() []string    { return []string{"read", "observe", "suggest", "draft", "report"} }
-func NeverGrantable() []string {
-	return []string{"approve", "merge", "push", "commit", "deploy", "config-write", "credential-read", "grant-authority", "execute", "admin"}
-}
-
 const (
 	trustLabel    = "untrusted-text"
 	delivery      = "accepted-for-delivery; not read, not agreed, not completed"
@@ -32,16 +26,6 @@ func Commit(s *State, c Command) Decision {
 		Apply(s, e)
 	}
 	return d
-}
-
-// FoldLine parses one line of the log and applies it.
-func FoldLine(s *State, line []byte) error {
-	e, err := ParseEvent(line)
-	if err != nil {
-		return err
-	}
-	Apply(s, e)
-	return nil
 }
 
 // Decide says what a command does to the bus. It reads the state and changes nothing.
@@ -173,8 +157,8 @@ func (s *State) decideRegister(at string, a args) (Decision, string) {
 		addressing = `name "` + name + `" is ambiguous — address this actor as ` + ref
 	}
 	return Decision{
-		Events: []Event{&ActorRegistered{"actor.registered", at, ref, name, isNew, kind, caps, BusAuthority()}},
-		Result: &RegisterResult{Ref: ref, Name: name, BusAuthority: BusAuthority(), NameSharedWith: shared, Addressing: addressing},
+		Events: []Event{&ActorRegistered{"actor.registered", at, ref, name, isNew, kind, caps, busAuthority}},
+		Result: &RegisterResult{Ref: ref, Name: name, BusAuthority: busAuthority, NameSharedWith: shared, Addressing: addressing},
 	}, ""
 }
 
@@ -197,7 +181,7 @@ func (s *State) decideInbox(at string, a args) (Decision, string) {
 	}
 	waiting := actor.waiting
 	if after := a.trimmed("after"); after != "" {
-		i, ok := s.byID[after]
+		i, ok := s.messageAt(after)
 		if !ok {
 			return Decision{}, "after: no message " + quote(after) + " on this bus"
 		}
@@ -207,7 +191,7 @@ func (s *State) decideInbox(at string, a args) (Decision, string) {
 	r := &InboxResult{ActorID: actor.ref, Pending: []Message{}}
 	ids, size := []string{}, 0
 	for k, i := range waiting {
-		m := s.messages[i].Message
+		m := s.message(i)
 		size += len(appendJSON(nil, m))
 		if k > 0 && size > InboxPageBytes {
 			r.Remaining, r.Next = len(waiting)-k, ids[k-1]
@@ -227,11 +211,11 @@ func (s *State) decideAck(at string, a args) (Decision, string) {
 	if id == "" {
 		return Decision{}, missing("messageId")
 	}
-	i, ok := s.byID[id]
+	i, ok := s.messageAt(id)
 	if !ok {
 		return Decision{}, "messageId: no message " + quote(id) + " on this bus"
 	}
-	if to := s.messages[i].To; to != actor.ref {
+	if to := s.symbols.string(s.messages[i].to); to != actor.ref {
 		return Decision{}, fmt.Sprintf("messageId: %s is addressed to %s; only its addressee may acknowledge it", id, clip(to))
 	}
 	return Decision{
@@ -270,7 +254,7 @@ func (s *State) decideMessage(at string, a args, verb Verb) (Decision, string) {
 		if w == "" {
 			return Decision{}, "requestedAuthority: an array of non-blank strings belongs here; it is never made from anything else"
 		}
-		if slices.Contains(Grantable(), w) {
+		if slices.Contains(grantable, w) {
 			granted = append(granted, w)
 		} else {
 			denied = append(denied, w)
@@ -287,7 +271,7 @@ func (s *State) decideMessage(at string, a args, verb Verb) (Decision, string) {
 	}
 	if key != "" {
 		if i, bound := s.keys[from.ref+"\x00"+key]; bound {
-			return s.again(&s.messages[i], a, verb, kind, body, cor, granted, denied)
+			return s.again(i, a, verb, kind, body, cor, granted, denied)
 		}
 	}
 	to, refusal := s.actorArg(a, "to")
@@ -320,7 +304,7 @@ func (s *State) decideMessage(at string, a args, verb Verb) (Decision, string) {
 	m := Message{
 		MessageID: mint("msg-", s.lastMessage+1), CorrelationID: cor, From: from.ref, FromName: from.name, To: to.ref, ToName: to.name,
 		ReplyTo: reply.ref, ReplyToName: reply.name, ExpectsReply: a.bools["expectsReply"], Kind: kind, Text: body, Trust: trustLabel,
-		Authority: Authority{granted, denied, "none", NeverGrantable()}, Flags: flags, SentAt: at, Delivery: delivery,
+		Authority: Authority{granted, denied, "none", neverGrantable}, Flags: flags, SentAt: at, Delivery: delivery,
 	}
 	d := Decision{Events: []Event{&MessageSent{"message.sent", at, m, key}}, Result: resultOf(&m, verb)}
 	if verb == Handoff {
@@ -341,14 +325,15 @@ func resultOf(m *Message, verb Verb) Result {
 
 // again answers a key that is bound: the first result for the same arguments,
 // a refusal for others.
-func (s *State) again(m *message, a args, verb Verb, kind, body, cor string, granted, denied []string) (Decision, string) {
+func (s *State) again(i int, a args, verb Verb, kind, body, cor string, granted, denied []string) (Decision, string) {
+	m, p := s.message(i), &s.messages[i]
 	same := func(arg, ref, name string) bool {
 		address := a.trimmed(arg)
 		return address == ref || address == name
 	}
 	differs := ""
 	switch {
-	case (verb == Handoff) != m.handoff:
+	case (verb == Handoff) != p.handoff:
 		differs = "verb"
 	case !same("to", m.To, m.ToName):
 		differs = "to"
@@ -358,7 +343,7 @@ func (s *State) again(m *message, a args, verb Verb, kind, body, cor string, gra
 		differs = "text"
 	case kind != m.Kind:
 		differs = "kind"
-	case cor == "" && !m.minted, cor != "" && cor != m.CorrelationID:
+	case cor == "" && !p.minted, cor != "" && cor != m.CorrelationID:
 		differs = "correlationId"
 	case a.bools["expectsReply"] != m.ExpectsReply:
 		differs = "expectsReply"
@@ -368,5 +353,5 @@ func (s *State) again(m *message, a args, verb Verb, kind, body, cor string, gra
 	if differs != "" {
 		return Decision{}, "idempotencyKey: already bound to " + m.MessageID + ", whose " + differs + " differs; use a new key for a new call"
 	}
-	return Decision{Result: resultOf(&m.Message, verb)}, ""
+	return Decision{Result: resultOf(&m, verb)}, ""
 }

@@ -1,20 +1,27 @@
 package core
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
 
 // Snapshot is the whole state as JSON shows it.
 type Snapshot struct {
-	Counters         Counters       `json:"counters"`
-	LastEventAt      *string        `json:"lastEventAt"`
-	Actors           []ActorView    `json:"actors"`
-	Messages         []MessageView  `json:"messages"`
-	Handoffs         []string       `json:"handoffs"`
-	AuthorityDenials []Denial       `json:"authorityDenials"`
-	Rejections       int            `json:"rejections"`
-	UnknownEvents    map[string]int `json:"unknownEvents,omitempty"`
+	Counters         Counters      `json:"counters"`
+	LastEventAt      *string       `json:"lastEventAt"`
+	Actors           []ActorView   `json:"actors"`
+	Messages         []MessageView `json:"messages"`
+	Handoffs         []string      `json:"handoffs"`
+	AuthorityDenials []Denial      `json:"authorityDenials"`
+	Rejections       int           `json:"rejections"`
+	UnknownEvents    []TypeCount   `json:"unknownEvents,omitempty"` // sorted by type
+}
+
+// TypeCount counts the events of a type that this version doesn't know.
+type TypeCount struct {
+	Type  string `json:"type"`
+	Count int    `json:"count"`
 }
 
 // Counters are the highest numbers minted or seen, and the events folded.
@@ -103,10 +110,10 @@ func (s *State) Actors() []ActorView {
 		}
 		pending := []string{}
 		for _, k := range a.waiting {
-			pending = append(pending, s.messages[k].MessageID)
+			pending = append(pending, s.messageID(k))
 		}
-		views[i] = ActorView{a.ref, a.name, a.kind, slices.Clone(a.capabilities), slices.Clone(a.authority), a.registeredAt, a.lastSeenAt,
-			statusAt(a.lastSeenAt, s.lastAt), a.heartbeats, shared, pending}
+		views[i] = ActorView{a.ref, a.name, a.kind, slices.Clone(a.capabilities), slices.Clone(a.authority), s.textOf(a.registeredAt), s.textOf(a.lastSeenAt),
+			s.status(a, s.lastAt), a.heartbeats, shared, pending}
 	}
 	return views
 }
@@ -115,14 +122,14 @@ func (s *State) Snapshot() Snapshot {
 	n := Snapshot{
 		Counters: Counters{s.lastActor, s.lastMessage, s.lastCorrelation, s.events},
 		Actors:   s.Actors(), Messages: make([]MessageView, len(s.messages)),
-		Handoffs: slices.Clone(s.handoffs), AuthorityDenials: slices.Clone(s.denials), Rejections: s.rejections, UnknownEvents: s.unknown,
+		Handoffs: slices.Clone(s.handoffs), AuthorityDenials: slices.Clone(s.denials), Rejections: s.rejections,
 	}
-	if s.lastAt != "" {
-		at := s.lastAt
-		n.LastEventAt = &at
+	for _, t := range slices.Sorted(maps.Keys(s.unknown)) {
+		n.UnknownEvents = append(n.UnknownEvents, TypeCount{t, s.unknown[t]})
 	}
+	n.LastEventAt = s.textOrNil(s.lastAt)
 	for i := range s.messages {
-		n.Messages[i] = MessageView{s.messages[i].Message, s.messages[i].ackNote}
+		n.Messages[i] = MessageView{s.message(i), s.messages[i].ackNote}
 	}
 	return n
 }
@@ -163,7 +170,7 @@ func (s *State) Collisions() []Collision {
 	for i := range s.actors {
 		a := &s.actors[i]
 		cwd := workspace(declared(a, "cwd="))
-		if cwd == "" || statusAt(a.lastSeenAt, s.lastAt) != Online {
+		if cwd == "" || s.status(a, s.lastAt) != Online {
 			continue
 		}
 		if groups[cwd] == nil {
@@ -178,7 +185,7 @@ func (s *State) Collisions() []Collision {
 		}
 		c := Collision{CWD: cwd, Branches: []string{}}
 		for _, a := range groups[cwd] {
-			o := Occupant{Ref: a.ref, Status: Online, LastSeenAt: a.lastSeenAt}
+			o := Occupant{Ref: a.ref, Status: Online, LastSeenAt: s.textOf(a.lastSeenAt)}
 			if b := declared(a, "branch="); b != "" {
 				o.Branch = &b
 				if !slices.Contains(c.Branches, b) {
@@ -199,10 +206,14 @@ func (s *State) PeersFor(address, at string) *Peers {
 		self = i
 	}
 	p := &Peers{Actors: []Peer{}}
+	var now instant
+	if ms, ok := parseInstant(at); ok {
+		now = instant(ms)
+	}
 	for _, status := range []string{Online, Stale} {
 		for i := range s.actors {
 			a := &s.actors[i]
-			if i == self || statusAt(a.lastSeenAt, at) != status {
+			if i == self || s.status(a, now) != status {
 				continue
 			}
 			if len(p.Actors) == MaxPeers {

@@ -3,57 +3,55 @@ package core
 import (
 	"slices"
 	"strings"
-	"time"
 )
 
-// State is the fold of a log's events. It is for one goroutine at a time; no
-// method but Apply changes it.
+// State is the fold of a log's events. It is for one goroutine at a time, its
+// readers included; [Apply] and [FoldLine] alone change it.
 type State struct {
+	symbols  symbols
 	actors   []actor // in the order they were registered
 	byRef    map[string]int
 	byName   map[string][]int // bearers, in the order they took the name
 	messages []message
-	byID     map[string]int
+	oddIDs   map[string]int   // of messages whose id isn't their place
+	early    map[string][]int // messages to a ref that nobody had minted yet
 
 	lastActor, lastMessage, lastCorrelation int64
 	events                                  int
-	lastAt                                  string
+	lastAt                                  instant
 
 	handoffs   []string
 	denials    []Denial
 	rejections int
 	unknown    map[string]int
-	keys       map[string]int // actor ref, NUL, key → index in messages
+	keys       map[string]int // actor ref, NUL, key: index in messages
 	findings   []Finding
+
+	scratch MessageSent // FoldLine's own
 }
 
 type actor struct {
 	ref, name, kind          string
 	capabilities, authority  []string
-	registeredAt, lastSeenAt string
+	registeredAt, lastSeenAt instant
 	heartbeats               int
 	waiting                  []int // unacknowledged messages, oldest first
 }
 
-type message struct {
-	Message
-	ackNote *string
-	key     string
-	minted  bool // the bus, not the caller, chose the correlation id
-	handoff bool
-}
-
 // NewState is the state of an empty log.
 func NewState() *State {
-	return &State{byRef: map[string]int{}, byName: map[string][]int{}, byID: map[string]int{}, unknown: map[string]int{}, keys: map[string]int{}}
+	return &State{
+		symbols: newSymbols(), byRef: map[string]int{}, byName: map[string][]int{}, oddIDs: map[string]int{},
+		early: map[string][]int{}, unknown: map[string]int{}, keys: map[string]int{},
+	}
 }
 
 // Apply folds one event. It never fails: what doesn't fit (an address nobody
 // minted, an unknown message) is kept as a finding.
 func Apply(s *State, e Event) {
 	s.events++
-	if at := e.EventAt(); at != "" {
-		s.lastAt = at
+	if at := e.EventAt(); at != "" || known(e) {
+		s.lastAt = s.instantOf(at)
 	}
 	switch e := e.(type) {
 	case *ActorRegistered:
@@ -61,52 +59,37 @@ func Apply(s *State, e Event) {
 	case *MessageSent:
 		s.send(e)
 	case *AuthorityDenied:
-		s.denials = append(s.denials, Denial{e.MessageID, e.Requested})
-		s.checkRef("authority.denied", e.From)
-		s.checkRef("authority.denied", e.To)
-		s.checkMessage("authority.denied", e.MessageID)
+		s.denials = append(s.denials, Denial{e.MessageID, slices.Clone(e.Requested)})
+		s.checkRef(e, e.From)
+		s.checkRef(e, e.To)
+		s.checkMessage(e, e.MessageID)
 	case *InboxPolled:
-		if a := s.seen("inbox.polled", e.ActorID, e.At); a != nil {
-			for _, id := range e.MessageIDs {
-				if i, ok := s.byID[id]; ok {
-					if s.messages[i].DeliveredAt == nil {
-						at := e.At
-						s.messages[i].DeliveredAt = &at
-					}
-				} else {
-					s.checkMessage("inbox.polled", id)
+		if s.seen(e, e.ActorID) == nil {
+			return
+		}
+		for _, id := range e.MessageIDs {
+			if i, ok := s.checkMessage(e, id); ok {
+				if m := &s.messages[i]; m.delivered == 0 {
+					m.delivered = s.lastAt
 				}
 			}
 		}
 	case *MessageAcked:
-		s.seen("message.acked", e.ActorID, e.At)
-		i, ok := s.byID[e.MessageID]
-		if !ok {
-			s.checkMessage("message.acked", e.MessageID)
-			return
-		}
-		m := &s.messages[i]
-		by, at := e.ActorID, e.At
-		m.AckedBy, m.AckedAt, m.ackNote = &by, &at, e.Note
-		if to, ok := s.byRef[m.To]; ok {
-			w := &s.actors[to].waiting
-			if k := slices.Index(*w, i); k >= 0 {
-				*w = slices.Delete(*w, k, k+1)
-			}
+		s.seen(e, e.ActorID)
+		if i, ok := s.checkMessage(e, e.MessageID); ok {
+			s.ack(e, i)
 		}
 	case *ActorHeartbeat:
-		if a := s.seen("actor.heartbeat", e.ActorID, e.At); a != nil {
+		if a := s.seen(e, e.ActorID); a != nil {
 			a.heartbeats++
 		}
 	case *WorkHandedOff:
 		s.handoffs = append(s.handoffs, e.MessageID)
-		for _, r := range []string{e.From, e.To, e.ReplyTo} {
-			s.checkRef("work.handed-off", r)
-		}
-		if i, ok := s.byID[e.MessageID]; ok {
+		s.checkRef(e, e.From)
+		s.checkRef(e, e.To)
+		s.checkRef(e, e.ReplyTo)
+		if i, ok := s.checkMessage(e, e.MessageID); ok {
 			s.messages[i].handoff = true
-		} else {
-			s.checkMessage("work.handed-off", e.MessageID)
 		}
 	case *CommandRejected:
 		s.rejections++
@@ -115,105 +98,142 @@ func Apply(s *State, e Event) {
 	}
 }
 
-func (s *State) find(code, subject, detail string) {
-	s.findings = append(s.findings, Finding{code, subject, detail})
+// known tells our eight event types from the others.
+func known(e Event) bool {
+	_, unknown := e.(*UnknownEvent)
+	return !unknown
 }
 
-func (s *State) checkRef(where, ref string) bool {
+func (s *State) ack(e *MessageAcked, i int) {
+	m := &s.messages[i]
+	m.ackedBy, m.acked, m.ackNote = s.symbols.of(e.ActorID), s.lastAt, e.Note
+	to := s.symbols.string(m.to)
+	if a, ok := s.byRef[to]; ok {
+		w := &s.actors[a].waiting
+		if k, ok := slices.BinarySearch(*w, i); ok {
+			*w = slices.Delete(*w, k, k+1)
+		}
+	} else {
+		s.early[to] = slices.DeleteFunc(s.early[to], func(k int) bool { return k == i })
+	}
+}
+
+func (s *State) find(code, subject, detail string) {
+	s.findings = append(s.findings, Finding{code, clip(subject), detail})
+}
+
+func (s *State) checkRef(e Event, ref string) bool {
 	if _, ok := s.byRef[ref]; ok {
 		return true
 	}
-	s.find(FindingUnmintedAddress, ref, where+" names an actor this bus never minted")
+	s.find(FindingUnmintedAddress, ref, e.EventType()+" names an actor that this bus never minted")
 	return false
 }
 
-func (s *State) checkMessage(where, id string) {
-	if _, ok := s.byID[id]; !ok {
-		s.find(FindingUnknownMessage, id, where+" names a message this bus never minted")
+func (s *State) checkMessage(e Event, id string) (int, bool) {
+	i, ok := s.messageAt(id)
+	if !ok {
+		s.find(FindingUnknownMessage, id, e.EventType()+" names a message that this bus never minted")
 	}
+	return i, ok
 }
 
-func (s *State) seen(where, ref, at string) *actor {
-	if !s.checkRef(where, ref) {
+func (s *State) seen(e Event, ref string) *actor {
+	if !s.checkRef(e, ref) {
 		return nil
 	}
 	a := &s.actors[s.byRef[ref]]
-	a.lastSeenAt = at
+	a.lastSeenAt = s.lastAt
 	return a
 }
 
 func (s *State) register(e *ActorRegistered) {
-	i, known := s.byRef[e.Ref]
-	if !known {
+	i, minted := s.byRef[e.Ref]
+	if !minted {
 		n, ok := number(e.Ref, "act-")
 		if !ok || n != s.lastActor+1 || !e.IsNew {
-			s.find(FindingActorOrder, e.Ref, "an actor's ref out of order")
+			s.find(FindingActorOrder, e.Ref, "an actor's ref is out of order")
 		}
-		if ok && n > s.lastActor {
-			s.lastActor = n
+		if ok {
+			s.lastActor = max(s.lastActor, n)
 		}
 		i = len(s.actors)
 		s.byRef[e.Ref] = i
-		s.actors = append(s.actors, actor{ref: e.Ref, registeredAt: e.At})
+		s.actors = append(s.actors, actor{ref: e.Ref, registeredAt: s.lastAt, waiting: s.early[e.Ref]})
+		delete(s.early, e.Ref)
 	} else if e.IsNew {
-		s.find(FindingActorOrder, e.Ref, "an actor's ref minted twice")
+		s.find(FindingActorOrder, e.Ref, "an actor's ref is minted twice")
 	}
 	a := &s.actors[i]
-	if !known || a.name != e.Name {
-		if known {
-			s.byName[a.name] = slices.DeleteFunc(s.byName[a.name], func(k int) bool { return k == i })
-			if len(s.byName[a.name]) == 0 {
-				delete(s.byName, a.name)
-			}
+	if minted && a.name != e.Name {
+		others := slices.DeleteFunc(s.byName[a.name], func(k int) bool { return k == i })
+		if s.byName[a.name] = others; len(others) == 0 {
+			delete(s.byName, a.name)
 		}
+	}
+	if !minted || a.name != e.Name {
 		s.byName[e.Name] = append(s.byName[e.Name], i)
 	}
-	a.name, a.kind, a.capabilities, a.authority, a.lastSeenAt = e.Name, e.Kind, e.DeclaredCapabilities, e.BusAuthority, e.At
+	a.name, a.kind, a.lastSeenAt = e.Name, e.Kind, s.lastAt
+	a.capabilities, a.authority = slices.Clone(e.DeclaredCapabilities), busAuthority
+	if !slices.Equal(e.BusAuthority, busAuthority) {
+		a.authority = slices.Clone(e.BusAuthority)
+	}
 }
 
+// number reads the N of an id that mint writes.
 func number(id, prefix string) (int64, bool) {
 	d, ok := digits(id, prefix)
-	if !ok || len(d) > 18 {
+	if !ok || len(d) < 4 || len(d) > 18 || len(d) > 4 && d[0] == '0' {
 		return 0, false
 	}
 	var n int64
 	for i := range len(d) {
 		n = n*10 + int64(d[i]-'0')
 	}
-	return n, mint(prefix, n) == id
+	return n, true
 }
 
 func (s *State) send(e *MessageSent) {
-	m := message{Message: e.Message, key: e.IdempotencyKey}
+	m := &e.Message
+	i := len(s.messages)
 	n, ok := number(m.MessageID, "msg-")
 	if !ok || n != s.lastMessage+1 {
-		s.find(FindingMessageOrder, m.MessageID, "a message id out of order")
+		s.find(FindingMessageOrder, m.MessageID, "a message's id is out of order")
 	}
-	if ok && n > s.lastMessage {
-		s.lastMessage = n
+	if ok {
+		s.lastMessage = max(s.lastMessage, n)
 	}
-	m.minted = m.CorrelationID == mint("cor-", s.lastCorrelation+1)
+	p := s.pack(m, mint("msg-", int64(i)+1))
+	if !ok || n != int64(i)+1 {
+		s.oddIDs[m.MessageID] = i
+	}
+	p.minted = p.cor == s.lastCorrelation+1
 	if c, claims := claim(m.CorrelationID); claims {
-		if c > CorrelationCeiling-1 {
-			s.find(FindingCorrelationRange, m.CorrelationID, "a correlation id outside the issuer's range")
-		} else if c > s.lastCorrelation {
-			s.lastCorrelation = c
+		if c >= CorrelationCeiling {
+			s.find(FindingCorrelationRange, m.CorrelationID, "a correlation id is outside the issuer's range")
+		} else {
+			s.lastCorrelation = max(s.lastCorrelation, c)
 		}
 	}
-	for _, r := range []string{m.From, m.To, m.ReplyTo} {
-		s.checkRef("message.sent", r)
-	}
-	i := len(s.messages)
-	s.messages = append(s.messages, m)
-	s.byID[m.MessageID] = i
-	if m.key != "" {
-		k := m.From + "\x00" + m.key
+	s.checkRef(e, m.From)
+	s.checkRef(e, m.ReplyTo)
+	s.messages = append(s.messages, p)
+	if e.IdempotencyKey != "" {
+		k := m.From + "\x00" + e.IdempotencyKey
 		if _, bound := s.keys[k]; !bound {
 			s.keys[k] = i
 		}
 	}
-	if to, ok := s.byRef[m.To]; ok && m.AckedBy == nil {
-		s.actors[to].waiting = append(s.actors[to].waiting, i)
+	to := s.checkRef(e, m.To)
+	if m.AckedBy != nil {
+		return
+	}
+	if to {
+		a := &s.actors[s.byRef[m.To]]
+		a.waiting = append(a.waiting, i)
+	} else {
+		s.early[m.To] = append(s.early[m.To], i)
 	}
 }
 
@@ -237,16 +257,17 @@ func (s *State) resolve(arg, address string) (int, string) {
 	}
 }
 
+// An actor's status: stale when the newest event is more than StaleAfter after
+// its last sighting. Stale is still registered and addressable.
 const (
 	Online = "online"
 	Stale  = "stale"
 )
 
-// statusAt is a pure function of a last sighting and the newest instant.
-func statusAt(lastSeen, newest string) string {
-	a, err1 := time.Parse(time.RFC3339Nano, lastSeen)
-	b, err2 := time.Parse(time.RFC3339Nano, newest)
-	if err1 == nil && err2 == nil && b.Sub(a) > StaleAfter {
+func (s *State) status(a *actor, newest instant) string {
+	seen, ok := s.millis(a.lastSeenAt)
+	now, known := s.millis(newest)
+	if ok && known && now-seen > StaleAfter.Milliseconds() {
 		return Stale
 	}
 	return Online
