@@ -14,15 +14,19 @@ import (
 type tappedCalls struct {
 	byRecord map[string][]*call
 	unsure   []*call
+	lanes    map[string]int // by actor, the lane that registered it
 }
 
 func (t *tappedCalls) know(k *call) {
+	if t.byRecord == nil {
+		t.byRecord, t.lanes = map[string][]*call{}, map[string]int{}
+	}
+	if k.Ref != "" {
+		t.lanes[k.Ref] = k.Lane
+	}
 	if k.unsure() {
 		t.unsure = append(t.unsure, k)
 		return
-	}
-	if t.byRecord == nil {
-		t.byRecord = map[string][]*call{}
 	}
 	for _, kind := range k.Appended {
 		var key string
@@ -42,17 +46,17 @@ func (t *tappedCalls) know(k *call) {
 }
 
 // find takes the call that made a record, nil where none did. A record that
-// no answer tells of is laid to a call that was never answered, one of the
-// right verb: what else it was asked for, nobody knows.
+// no answer tells of is laid to a call of its actor's lane that was never
+// answered, the oldest of the right verb: what else was asked, nobody knows.
 func (t *tappedCalls) find(r logRecord) *call {
-	var key string
+	key, actor := "", r.ActorID
 	switch r.Type {
 	case typeRegistered:
-		key = r.Ref
+		key, actor = r.Ref, r.Ref
 	case typeSent:
-		key = r.Message.MessageID
+		key, actor = r.Message.MessageID, r.Message.From
 	case typeHandedOff, typeDenied:
-		key = r.MessageID
+		key, actor = r.MessageID, r.From
 	case typePolled, typeHeartbeat:
 		key = r.ActorID
 	case typeAcked:
@@ -63,7 +67,11 @@ func (t *tappedCalls) find(r logRecord) *call {
 		t.byRecord[key] = queue[1:]
 		return queue[0]
 	}
+	lane, known := t.lanes[actor] // an actor whose registration wasn't answered is any lane's
 	for _, k := range t.unsure {
+		if known && k.Lane != lane {
+			continue
+		}
 		types := verbRecords[k.Verb]
 		may := slices.Contains(types, r.Type) || r.Type == typeDenied && slices.Contains(types, typeSent)
 		if may && k.got[r.Type] == 0 {

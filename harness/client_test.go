@@ -87,6 +87,10 @@ func TestCheckerOfRealClientsRejectsForgeries(t *testing.T) {
 		"a second abandoned one": {PromiseOnce, func(f *forgery) {
 			f.lines = append(f.lines, `{"type":"work.handed-off","messageId":"msg-0002","summary":"x"}`)
 		}},
+		"another lane's abandoned one": {PromiseOnce, func(f *forgery) {
+			f.lanes = append(f.lanes, History{Lane: 2, Tapped: true, Calls: []CallRecord{{Lane: 2, Call: 1, Session: 2, Verb: verbHeartbeat, Outcome: OutcomeAbandoned}}})
+			f.lines = append(f.lines, `{"type":"actor.heartbeat","actorId":"act-0001","note":null}`)
+		}},
 		"another body":         {PromiseOnce, func(f *forgery) { f.lines[1] = strings.Replace(f.lines[1], `"hi"`, `"ho"`, 1) }},
 		"other messages shown": {PromiseOnce, func(f *forgery) { f.lanes[0].Calls[3].Shown = nil }},
 		"a later call first":   {PromiseOrder, func(f *forgery) { f.lines[4], f.lines[5] = f.lines[5], f.lines[4] }},
