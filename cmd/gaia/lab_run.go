@@ -342,6 +342,9 @@ func (s *labScreen) summary(a *app, dir string, out lab.Outcome) bool {
 	held = held && ok && err == nil // the plan was made with a good expression
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%s\n%s\n%s\n", results.Table(out.Trials, names), results.Costs(out.Trials, names), lab.FloorLine(out.Trials))
+	if rows := results.OutageRows(out.Trials, names); rows != nil {
+		fmt.Fprintf(&b, "\nfaults, as the other lanes saw them (worst of the trials):\n%s\n", results.Grid(rows))
+	}
 	for _, line := range lab.FitLines(out.Trials) {
 		fmt.Fprintln(&b, line)
 	}
