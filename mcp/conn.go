@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -34,8 +35,8 @@ const maxLoad = 64 << 20
 const requestCost = 4 << 10
 
 // A conn is the wire under one session. The SDK sees well-formed requests
-// whose ids are numbers that count up, and tools/call with that number for
-// arguments; the client's ids, and the bus's arguments and envelopes, pass
+// whose ids are numbers that count up, and every tools/call with that number
+// for arguments; the client's ids, and the bus's arguments and envelopes, pass
 // beside it and are never re-encoded.
 type conn struct {
 	in  *lineReader
@@ -102,7 +103,7 @@ func (c *conn) Read(context.Context) (jsonrpc.Message, error) {
 		line, err := c.in.next()
 		switch {
 		case errors.Is(err, errLineTooLong):
-			c.refuse(nil, invalidRequest(fmt.Sprintf("a line may have %d bytes", maxLine)))
+			c.refuse(nil, invalidRequest(fmt.Sprintf("a line may have %d MiB", maxLine>>20)))
 			continue
 		case err != nil:
 			c.end(err)
@@ -154,7 +155,7 @@ func (c *conn) accept(line []byte) jsonrpc.Message {
 		if !c.enter(r) {
 			return nil
 		}
-		req.Params = ticket(t, r.n)
+		req.Params = ticket(t.meta, r.n)
 	} else if !c.enter(r) {
 		return nil
 	}
@@ -162,12 +163,13 @@ func (c *conn) accept(line []byte) jsonrpc.Message {
 	return req
 }
 
-// ticket is what the SDK sees of a tools/call's params.
-func ticket(t toolCall, n int64) []byte {
-	b := quote([]byte(`{"name":`), t.name)
-	b = strconv.AppendInt(append(b, `,"arguments":`...), n, 10)
-	if t.meta != nil {
-		b = append(append(b, `,"_meta":`...), t.meta...)
+// ticket is what the SDK sees of a tools/call's params: the request's number,
+// and the name of a tool that it knows, for it would refuse any other before
+// the bus could.
+func ticket(meta jsontext.Value, n int64) []byte {
+	b := strconv.AppendInt([]byte(`{"name":"register","arguments":`), n, 10)
+	if meta != nil {
+		b = append(append(b, `,"_meta":`...), meta...)
 	}
 	return append(b, '}')
 }
@@ -350,7 +352,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 }
 
 // noContent is how the SDK writes the content that a tools/call leaves to us.
-var noContent = []byte(`"content":null`)
+var noContent = []byte(`"content":[]`)
 
 // appendResult adds a result as the SDK encoded it, strings respelled as
 // JSON.stringify does, and the envelope put in for the empty content.
@@ -382,6 +384,8 @@ func wireError(err error) *jsonrpc.Error {
 	if e.Code == 0 {
 		e.Code = jsonrpc.CodeInvalidRequest
 	}
+	// What it says of its Go types, and of our ticket, is no client's business.
+	e.Message, _, _ = strings.Cut(e.Message, ": unmarshaling")
 	e.Message = brief(e.Message)
 	return e
 }

@@ -61,7 +61,7 @@ func parseMessage(line []byte) (message, *jsonrpc.Error) {
 	var syntax *jsontext.SyntacticError
 	switch {
 	case errors.As(err, &syntax):
-		return message{}, parseError("the line is not one JSON value: " + brief(syntax.Error()))
+		return message{}, parseError("the line is not one JSON value: " + brief(strings.TrimPrefix(syntax.Error(), "jsontext: ")))
 	case err != nil:
 		return message{}, invalidRequest(err.Error())
 	case string(version) != `"2.0"`:

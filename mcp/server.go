@@ -137,11 +137,10 @@ func (s *Server) session(c *conn) *sdk.Server {
 			// Set, or the SDK would announce logging and list changes too.
 			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		})
-	handle := func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return s.callTool(c, req)
-	}
 	for _, t := range s.tools {
-		srv.AddTool(t, handle)
+		srv.AddTool(t, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return s.callTool(c, req)
+		})
 	}
 	order := map[string]int{}
 	for i, v := range core.Verbs() {
@@ -157,10 +156,6 @@ func (s *Server) session(c *conn) *sdk.Server {
 					res, err = nil, errPanic
 				}
 			}()
-			// The SDK refuses tools it doesn't know; the bus must see them.
-			if call, ok := req.(*sdk.CallToolRequest); ok {
-				return handle(ctx, call)
-			}
 			res, err = next(ctx, method, req)
 			if list, ok := res.(*sdk.ListToolsResult); ok && list != nil {
 				slices.SortFunc(list.Tools, func(a, b *sdk.Tool) int { return cmp.Compare(order[a.Name], order[b.Name]) })
