@@ -192,7 +192,7 @@ func (s *State) decideInbox(at string, a args) (Decision, string) {
 	ids, size := []string{}, 0
 	for k, i := range waiting {
 		m := s.message(i)
-		size += len(appendJSON(nil, m))
+		size += len(appendJSON(nil, m)) + len(",")
 		if k > 0 && size > InboxPageBytes {
 			r.Remaining, r.Next = len(waiting)-k, ids[k-1]
 			break

@@ -44,6 +44,8 @@ type Denial struct {
 	Requested []string `json:"requested"`
 }
 
+// ActorView is an actor as of the newest event. Pending lists the messages
+// that wait for it, oldest first.
 type ActorView struct {
 	Ref                  string   `json:"ref"`
 	Name                 string   `json:"name"`
@@ -67,15 +69,22 @@ const (
 	FindingCorrelationRange = "correlation-range"
 )
 
+// IntegrityReport says whether the log only names what this bus minted.
 type IntegrityReport struct {
 	OK       bool      `json:"ok"`
 	Findings []Finding `json:"findings"`
 }
+
+// Finding is one thing in a log that this bus would not have written. Subject
+// is text of the log and as untrusted as any.
 type Finding struct {
 	Code    string `json:"code"`
 	Subject string `json:"subject"`
 	Detail  string `json:"detail"`
 }
+
+// CorrelationReport tells how far the issuer is and how many ids it has left;
+// OK is false below one claim window.
 type CorrelationReport struct {
 	OK      bool  `json:"ok"`
 	Issued  int64 `json:"issued"`
@@ -83,12 +92,17 @@ type CorrelationReport struct {
 	Ceiling int64 `json:"ceiling"`
 	Window  int64 `json:"window"`
 }
+
+// Collision is one checkout that several online actors declare. It is a
+// report, never a lock.
 type Collision struct {
 	CWD       string     `json:"cwd"`
 	Refs      []string   `json:"refs"`
 	Occupants []Occupant `json:"occupants"`
 	Branches  []string   `json:"branches"`
 }
+
+// Occupant is one of them.
 type Occupant struct {
 	Ref        string  `json:"ref"`
 	Status     string  `json:"status"`
@@ -96,8 +110,10 @@ type Occupant struct {
 	Branch     *string `json:"branch"`
 }
 
+// Events counts the records folded.
 func (s *State) Events() int { return s.events }
 
+// Actors are in the order they were registered.
 func (s *State) Actors() []ActorView {
 	views := make([]ActorView, len(s.actors))
 	for i := range s.actors {
@@ -118,6 +134,7 @@ func (s *State) Actors() []ActorView {
 	return views
 }
 
+// Snapshot copies the whole state.
 func (s *State) Snapshot() Snapshot {
 	n := Snapshot{
 		Counters: Counters{s.lastActor, s.lastMessage, s.lastCorrelation, s.events},
@@ -134,10 +151,12 @@ func (s *State) Snapshot() Snapshot {
 	return n
 }
 
+// Integrity reports what the fold met that this bus would not have written.
 func (s *State) Integrity() IntegrityReport {
 	return IntegrityReport{OK: len(s.findings) == 0, Findings: slices.Clone(s.findings)}
 }
 
+// Correlation reports on the issuer of correlation ids.
 func (s *State) Correlation() CorrelationReport {
 	runway := CorrelationCeiling - s.lastCorrelation
 	return CorrelationReport{runway >= ClaimWindow, s.lastCorrelation, runway, CorrelationCeiling, ClaimWindow}
@@ -164,6 +183,9 @@ func workspace(cwd string) string {
 	return cwd
 }
 
+// Collisions groups the online actors that declare the same cwd=, in the
+// order of their first occupant. Only spelling is folded: backslashes, the
+// drive's case, a trailing slash.
 func (s *State) Collisions() []Collision {
 	groups := map[string][]*actor{}
 	var order []string

@@ -6,20 +6,26 @@ type VerbSpec struct {
 	Verb Verb
 	Args []ArgSpec
 }
+
+// ArgSpec is one argument. Doc is for the agent that fills it in.
 type ArgSpec struct {
 	Name     string
 	Type     ArgType
 	Required bool
 	Doc      string
 }
+
+// ArgType is an argument's JSON type.
 type ArgType int
 
+// The types that arguments have.
 const (
 	StringArg ArgType = iota
 	BoolArg
 	StringsArg
 )
 
+// VerbSpecs are the six verbs in their order.
 func VerbSpecs() []VerbSpec {
 	common := []ArgSpec{
 		{"correlationId", StringArg, false, "Thread this message belongs to; absent: the bus mints cor-NNNN."},
