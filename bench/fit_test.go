@@ -115,26 +115,29 @@ func TestTheTermBehindASyntheticCostIsNamed(t *testing.T) {
 		return out
 	}
 	for want, cost := range map[string]func(e, a float64) float64{
-		"it does not grow": func(e, a float64) float64 { return .002 },
-		"E explains":       func(e, a float64) float64 { return .001 + 1e-6*e },
-		"E·A explains":     func(e, a float64) float64 { return .001 + 1e-7*e*a },
-		"E² explains":      func(e, a float64) float64 { return .001 + 5e-8*e*e },
-		"no term explains": func(e, a float64) float64 { return 1e-9 * a * a * a },
+		"it does not grow":        func(e, a float64) float64 { return .002 },
+		"E explains":              func(e, a float64) float64 { return .001 + 1e-6*e },
+		"E·A explains":            func(e, a float64) float64 { return .001 + 1e-7*e*a },
+		"E·A explains it: 9":      func(e, a float64) float64 { return .001 + 2e-6*e + 2e-7*e*a },
+		"E² explains":             func(e, a float64) float64 { return .001 + 5e-8*e*e },
+		"E² explains it: ":        func(e, a float64) float64 { return 5e-8*e*e + 1e-7*e*a },
+		"no sum of the terms exp": func(e, a float64) float64 { return 1e-9 * a * a * a },
 	} {
 		x, err := bench.Explain(grid(cost))
 		if err != nil || !strings.HasPrefix(x.Verdict, want) {
-			t.Errorf("want %q: %q %v", want, x.Verdict, err)
+			t.Errorf("want %q: %+v %v", want, x, err)
 		}
 	}
-	one := func(e, a float64) float64 { return .001 + 1e-6*e }
-	costs := grid(one)
+	x, err := bench.Explain(grid(func(e, a float64) float64 { return .001 + 2e-6*e + 2e-7*e*a }))
+	if err != nil || len(x.Parts) < 2 || x.Parts[0].Term != "E·A" || math.Abs(x.Parts[0].Second/2e-7-1) > .05 || math.Abs(x.Parts[1].Second/2e-6-1) > .2 {
+		t.Errorf("the parameters aren't recovered: %+v", x)
+	}
+	// Where E and E·A are the same up to a factor no fit can tell them apart.
+	costs := grid(func(e, a float64) float64 { return .001 + 1e-6*e })
 	for i := range costs {
-		costs[i].Actors = 10 // E and E·A are then the same up to a factor
+		costs[i].Actors = 10
 	}
-	if x, err := bench.Explain(costs); err != nil || !strings.Contains(x.Verdict, "don't tell them apart") {
-		t.Errorf("a grid that can't tell: %q %v", x.Verdict, err)
-	}
-	if _, err := bench.Explain(costs[:5]); !errors.Is(err, bench.ErrTooFewLevels) {
-		t.Errorf("a single cell: %v", err)
+	if _, err := bench.Explain(costs); !errors.Is(err, bench.ErrTooFewLevels) {
+		t.Errorf("one actor count: %v", err)
 	}
 }
