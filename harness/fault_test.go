@@ -14,7 +14,7 @@ func TestFaultsAreSurvivedAndSeen(t *testing.T) {
 		recover time.Duration // at least
 		adopted int64
 	}{
-		{"kill-holder:append", 2 * time.Second, 1}, // the fake's patience is 3 s
+		{"kill-holder:append", 3 * time.Second, 1}, // the fake's patience is 5 s
 		{"kill-holder:acquire", 0, 0},
 		{"stall-holder:append", time.Second, 0},
 		{"kill-client", 0, 0},
