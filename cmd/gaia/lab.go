@@ -30,7 +30,7 @@ It uses data directories of its own, never yours.`,
 		Example: "  gaia lab run\n  gaia lab run --preset ladder --out ladder\n  gaia lab compare old new",
 		Args:    cobra.NoArgs,
 	}
-	cmd.AddCommand(newLabRunCommand(a), newLabCompareCommand(a), newLabReportCommand(a), newLabEvidenceCommand(a),
+	cmd.AddCommand(newLabRunCommand(a), newLabReplayCommand(a), newLabCompareCommand(a), newLabReportCommand(a), newLabEvidenceCommand(a),
 		newLabLaneCommand(a), newLabServerCommand(a))
 	return cmd
 }

@@ -206,8 +206,8 @@ func runLab(cmd *cobra.Command, a *app, o *labRunOptions) error {
 		}
 	}
 
-	show := newLabScreen(a, plan, len(done))
-	show.begin(dir, len(done))
+	show := newLabScreen(a, len(plan.Order), len(done))
+	show.begin(plan, dir, len(done))
 	out, err := lab.Run(ctx, plan, done, lab.Options{Out: dir, Servers: o.servers, Client: o.client, Each: show.trial, Preparing: show.preparing})
 	show.end()
 	if err != nil && len(out.Trials) == 0 {
@@ -246,18 +246,17 @@ func labArgs(cmd *cobra.Command) []string {
 // labScreen shows a run: on a terminal a bar with the time left below the
 // lines, elsewhere the lines alone.
 type labScreen struct {
-	out  io.Writer
-	plan *results.Plan
-	bar  *progressbar.ProgressBar
+	out io.Writer
+	bar *progressbar.ProgressBar
 }
 
-func newLabScreen(a *app, p *results.Plan, done int) *labScreen {
-	s := &labScreen{out: a.stdout, plan: p}
+func newLabScreen(a *app, of, done int) *labScreen {
+	s := &labScreen{out: a.stdout}
 	if a.flags.output == outputJSON {
 		s.out = a.stderr // standard output is for the summary alone
 	}
 	if labTerminal(a.stderr) {
-		s.bar = progressbar.NewOptions(len(p.Order), progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("trials"),
+		s.bar = progressbar.NewOptions(of, progressbar.OptionSetWriter(a.stderr), progressbar.OptionSetDescription("measured"),
 			progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
 			progressbar.OptionSetElapsedTime(true), progressbar.OptionSetRenderBlankState(true))
 		_ = s.bar.Set(done)
@@ -282,10 +281,10 @@ func (s *labScreen) line(format string, args ...any) {
 	}
 }
 
-func (s *labScreen) begin(dir string, done int) {
-	s.line("run %s: %d arms, %d trials of each, %d calls a lane, in %s", s.plan.Run, len(s.plan.Arms), s.plan.Trials, s.plan.Arms[0].Factors.CallsPerLane, dir)
+func (s *labScreen) begin(p *results.Plan, dir string, done int) {
+	s.line("run %s: %d arms, %d trials of each, %d calls a lane, in %s", p.Run, len(p.Arms), p.Trials, p.Arms[0].Factors.CallsPerLane, dir)
 	if done > 0 {
-		s.line("going on after %d of %d trials", done, len(s.plan.Order))
+		s.line("going on after %d of %d trials", done, len(p.Order))
 	}
 }
 
@@ -295,6 +294,15 @@ func (s *labScreen) trial(t *results.Trial, done, of int) {
 	s.line("%s", results.TrialLine(t, done, of))
 	if s.bar != nil {
 		_ = s.bar.Set(done)
+	}
+}
+
+// step is a measurement of many: a line each would say less than the table.
+func (s *labScreen) step(_ *results.ReplayTrial, done, of int) {
+	if s.bar != nil {
+		_ = s.bar.Set(done)
+	} else if done%max(of/10, 1) == 0 {
+		s.line("%d of %d measured", done, of)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
+	"gaia/bench"
 	"gaia/results"
 )
 
@@ -184,8 +185,7 @@ func (r *Report) latency(trials []results.Trial) error {
 			return err
 		}
 	}
-	// Whole decades, or the axis may have no labelled tick at all.
-	p.Y.Min, p.Y.Max = math.Pow(10, math.Floor(math.Log10(p.Y.Min))), math.Pow(10, math.Ceil(math.Log10(p.Y.Max)))
+	decades(&p.Y)
 	p.Legend.Left = true
 	p.X.Max += float64(levels[len(levels)-1]) / 50
 	var err error
@@ -302,4 +302,48 @@ func (r *Report) logSize(trials []results.Trial) error {
 	s.SVG, err = svg(p)
 	r.add(s)
 	return err
+}
+
+// replayPlot shows every operation against the log's size, for the largest
+// number of actors.
+func (r *Report) replayPlot(trials []results.ReplayTrial) error {
+	most := 0
+	for _, t := range trials {
+		most = max(most, t.Actors)
+	}
+	p := newPlot("events in the log", "median")
+	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, durationTicks{plot.LogTicks{Prec: 3}}
+	for i, op := range bench.Operations() {
+		by := make(map[int][]float64)
+		for _, t := range trials {
+			if t.Operation == op && t.Actors == most {
+				by[t.Events] = append(by[t.Events], float64(t.Took))
+			}
+		}
+		var xys plotter.XYs
+		for e, took := range by {
+			xys = append(xys, plotter.XY{X: float64(e), Y: results.Median(took)})
+		}
+		if len(xys) < 2 {
+			return nil
+		}
+		slices.SortFunc(xys, func(a, b plotter.XY) int { return cmp.Compare(a.X, b.X) })
+		if err := line(p, op, xys, i); err != nil {
+			return err
+		}
+	}
+	decades(&p.Y)
+	p.Y.Max *= 30 // the legend's room
+	p.Legend.Left = true
+	image, err := svg(p)
+	r.Sections = append([]Section{{Heading: "Cost against the log's size", SVG: image,
+		Caption: fmt.Sprintf("Medians with %d actors; both scales are logarithmic, so a straight line's slope is the power of the log's size.", most)}}, r.Sections...)
+	return err
+}
+
+// decades widens an axis to whole powers of ten, or a logarithmic one may have
+// no labelled tick at all.
+func decades(a *plot.Axis) {
+	a.Min, a.Max = math.Pow(10, math.Floor(math.Log10(a.Min))), math.Pow(10, math.Ceil(math.Log10(a.Max)))
 }

@@ -181,7 +181,7 @@ func (r *Report) environment(t *results.Trial) {
 	add("memory", results.FormatBytes(e.Memory))
 	add("filesystem", strings.TrimSpace(e.Filesystem+" "+e.MountOptions))
 	add("virtual", e.Virtual)
-	add("load before", fmt.Sprintf("%.2f", e.LoadBefore))
+	add("load before", results.FormatNumber(e.LoadBefore))
 	add("class", t.Factors.Class)
 	add("lab", fmt.Sprintf("revision %s, %s", results.Revision(t.Lab), t.Lab.Go))
 	for _, s := range t.Servers {
@@ -216,6 +216,70 @@ func (r *Report) again(run results.Run) {
 		s.Code = strings.Join(words, " ")
 	}
 	r.add(s)
+}
+
+// Replay makes the report of a replay run.
+func Replay(trials []results.ReplayTrial, command string) (*Report, error) {
+	if len(trials) == 0 {
+		return nil, errors.New("no measurements to report on")
+	}
+	first := &trials[0]
+	r := &Report{Title: "gaia lab replay " + first.Run, OK: true}
+	for _, op := range bench.Operations() {
+		costs := bench.Costs(trials, op)
+		if len(costs) == 0 {
+			continue
+		}
+		s := Section{Heading: strings.ToUpper(op[:1]) + op[1:], Rows: replayRows(trials, op)}
+		x, err := bench.Explain(costs)
+		if err != nil {
+			s.Text = []string{"No term is named: " + err.Error() + "."}
+			r.Verdict = append(r.Verdict, op+": "+err.Error())
+		} else {
+			s.Text = []string{x.Verdict, "Fitted: " + x.Formula() + "; a cell lies at most " + fmt.Sprintf("%.0f%%", 100*x.Worst) + " off."}
+			r.Verdict = append(r.Verdict, op+": "+x.Verdict)
+		}
+		r.add(s)
+	}
+	if err := r.replayPlot(trials); err != nil {
+		return nil, err
+	}
+	r.environment(&results.Trial{Environment: first.Environment, Lab: first.Lab})
+	r.add(Section{Heading: "Run it again", Text: []string{results.ReplayFile + " beside this page holds every measurement raw."}, Code: command})
+	return r, nil
+}
+
+// replayRows are the medians of one operation, a log size a row, an actor
+// count a column.
+func replayRows(trials []results.ReplayTrial, op string) [][]string {
+	by := make(map[[2]int][]float64)
+	var events, actors []int
+	for _, t := range trials {
+		if t.Operation == op {
+			by[[2]int{t.Events, t.Actors}] = append(by[[2]int{t.Events, t.Actors}], float64(t.Took))
+			events, actors = append(events, t.Events), append(actors, t.Actors)
+		}
+	}
+	slices.Sort(events)
+	slices.Sort(actors)
+	events, actors = slices.Compact(events), slices.Compact(actors)
+	head := []string{"events"}
+	for _, a := range actors {
+		head = append(head, fmt.Sprintf("%d actors", a))
+	}
+	rows := [][]string{head}
+	for _, e := range events {
+		row := []string{fmt.Sprint(e)}
+		for _, a := range actors {
+			cell := "–"
+			if took := by[[2]int{e, a}]; len(took) > 0 {
+				cell = results.FormatDuration(time.Duration(results.Median(took)))
+			}
+			row = append(row, cell)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // fit is the scalability law in words.
