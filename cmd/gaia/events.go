@@ -40,10 +40,7 @@ order. The log itself, events.jsonl, holds the same records, one a line.`,
 				return a.failed(err)
 			}
 			body = fmt.Appendf(body, `],"count":%d}`, count)
-			if !a.json() {
-				return a.write(page.Bytes())
-			}
-			return a.print(answer{body: body})
+			return a.print(answer{body: body, text: func(p *text.Page) { *p = *page }})
 		},
 	}
 }

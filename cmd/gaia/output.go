@@ -85,13 +85,25 @@ func (a *app) page() *text.Page {
 	return text.NewPage(width, color)
 }
 
-// write writes to standard output. A reader that went away wanted no more.
+// write writes to standard output.
 func (a *app) write(b []byte) error {
-	if _, err := a.stdout.Write(b); err != nil && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, io.ErrClosedPipe) {
+	if err := a.emit(b); !gone(err) {
+		return err
+	}
+	return nil
+}
+
+// emit does, and tells when nobody reads any more.
+func (a *app) emit(b []byte) error {
+	if _, err := a.stdout.Write(b); err != nil {
 		return fmt.Errorf("write standard output: %w", err)
 	}
 	return nil
 }
+
+// gone tells that the reader of standard output went away: it wanted no more,
+// which is no error.
+func gone(err error) bool { return errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe) }
 
 // encode is JSON.stringify, but for text that isn't UTF-8 (a path may be
 // such): its bad bytes become U+FFFD.

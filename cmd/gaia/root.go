@@ -45,10 +45,13 @@ func newRootCommand(a *app, began *bool) *cobra.Command {
 	}
 	for _, cmd := range []*cobra.Command{
 		newToolsCommand(a), newStateCommand(a), newEventsCommand(a), newStatusCommand(a), newDoctorCommand(a),
+		newVerifyCommand(a), newLanesCommand(a), newWatchCommand(a),
 	} {
 		root.AddCommand(inGroup(groupLook, cmd))
 	}
-	for _, cmd := range []*cobra.Command{newInitializeCommand(a), newMCPCommand(a)} {
+	for _, cmd := range []*cobra.Command{
+		newInitializeCommand(a), newMCPCommand(a), newConfigCommand(a), newUnlockCommand(a), newUninstallPreviewCommand(a),
+	} {
 		root.AddCommand(inGroup(groupSetup, cmd))
 	}
 	root.AddCommand(newLabCommand(a), newVersionCommand(a))
