@@ -44,7 +44,7 @@ func (s *Server) callTool(c *conn, req *sdk.CallToolRequest) (*sdk.CallToolResul
 	if err != nil {
 		return nil, err
 	}
-	if r.reply, err = env.encode(); err != nil {
+	if r.answer, err = env.encode(); err != nil {
 		return nil, err
 	}
 	res := &sdk.CallToolResult{IsError: !env.OK}

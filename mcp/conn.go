@@ -49,16 +49,24 @@ type conn struct {
 	ids      map[string]*request // by idKey, those not yet replied to
 	last     int64
 	load     int
+	maxLoad  int
 	turns    []*request // unfinished tools/calls in arrival order
+	outbox   []reply    // not yet written
+	writing  bool       // somebody is emptying the outbox
+	unsent   int        // replies in the outbox or being written
+	gone     bool       // the output is broken
 	ended    bool       // no more requests
 	readErr  error      // why, other than the end of input
 
 	over    chan struct{} // closed once ended
 	settled chan struct{} // closed once ended and no commit is in flight or to come
-	idle    chan struct{} // closed once ended and everything is replied to
+	idle    chan struct{} // closed once ended and every reply is written
+}
 
-	outMu sync.Mutex
-	gone  bool // stdout is broken or closed
+// A reply is a line on its way out, and what it held of the load.
+type reply struct {
+	line []byte
+	size int
 }
 
 // A request is one that awaits its reply.
@@ -75,12 +83,12 @@ type request struct {
 	cancel context.CancelCauseFunc
 	ready  chan struct{} // closed when every earlier tools/call is through
 	locked atomic.Bool   // its commit has the lock
-	reply  []byte        // the envelope, once there is one
+	answer []byte        // the envelope, once there is one
 }
 
-func newConn(in io.ReadCloser, out io.WriteCloser) *conn {
+func newConn(in io.ReadCloser, out io.WriteCloser, maxLoad int) *conn {
 	c := &conn{
-		in: newLineReader(in, maxLine), inC: in, out: out,
+		in: newLineReader(in, maxLine), inC: in, out: out, maxLoad: maxLoad,
 		requests: map[int64]*request{}, ids: map[string]*request{},
 		over: make(chan struct{}), settled: make(chan struct{}), idle: make(chan struct{}),
 	}
@@ -132,7 +140,7 @@ func (c *conn) accept(line []byte) jsonrpc.Message {
 	}
 	switch {
 	case m.method == "ping":
-		c.reply(m.id, []byte(`"result":{}`))
+		c.reply(m.id, []byte(`"result":{}`), nil)
 		return nil
 	case !surface[m.method]:
 		c.refuse(m.id, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: fmt.Sprintf("method not found: %q", brief(m.method))})
@@ -248,7 +256,7 @@ func (c *conn) check() {
 	if c.ended && len(c.turns) == 0 {
 		closeOnce(c.settled)
 	}
-	if c.ended && len(c.requests) == 0 {
+	if c.ended && len(c.requests) == 0 && c.unsent == 0 {
 		closeOnce(c.idle)
 	}
 }
@@ -265,6 +273,10 @@ func closeOnce(ch chan struct{}) {
 func (c *conn) end(why error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.endLocked(why)
+}
+
+func (c *conn) endLocked(why error) {
 	if !c.ended {
 		c.ended = true
 		close(c.over)
@@ -298,7 +310,7 @@ func (c *conn) head() *request {
 func (c *conn) waitForRoom() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.load > maxLoad && !c.ended {
+	for c.load > c.maxLoad && !c.ended {
 		c.room.Wait()
 	}
 }
@@ -310,15 +322,12 @@ func (c *conn) request(n int64) *request {
 	return c.requests[n]
 }
 
-// Write sends what the SDK replies. It reports no error: a broken stdout is
+// Write takes what the SDK replies. It reports no error: a broken output is
 // the end of input, and what was read before is still carried out.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	resp, ok := m.(*jsonrpc.Response)
 	if !ok {
-		if line, err := jsonrpc.EncodeMessage(m); err == nil {
-			c.writeLine(append(line, '\n'))
-		}
-		return nil
+		return nil // the SDK has nothing to ask or tell on our surface
 	}
 	n, _ := resp.ID.Raw().(int64)
 	r := c.request(n)
@@ -329,25 +338,13 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 		c.through(r)
 		r.cancel(nil)
 	}
-	// The client may use the id again as soon as it has read the reply.
-	c.mu.Lock()
-	delete(c.ids, r.key)
-	c.mu.Unlock()
-
 	if resp.Error != nil {
-		c.refuse(r.id, wireError(resp.Error))
-	} else if body, err := appendResult([]byte(`"result":`), resp.Result, r.reply); err != nil {
-		c.refuse(r.id, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error: " + err.Error()})
+		c.reply(r.id, errorMember(wireError(resp.Error)), r)
+	} else if body, err := appendResult([]byte(`"result":`), resp.Result, r.answer); err != nil {
+		c.reply(r.id, errorMember(&jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "internal error: " + err.Error()}), r)
 	} else {
-		c.reply(r.id, body)
+		c.reply(r.id, body, r)
 	}
-
-	c.mu.Lock()
-	delete(c.requests, n)
-	c.load -= r.size
-	c.room.Broadcast()
-	c.check()
-	c.mu.Unlock()
 	return nil
 }
 
@@ -390,36 +387,73 @@ func wireError(err error) *jsonrpc.Error {
 	return e
 }
 
-func (c *conn) refuse(id jsontext.Value, e *jsonrpc.Error) {
+func errorMember(e *jsonrpc.Error) []byte {
 	b := strconv.AppendInt([]byte(`"error":{"code":`), e.Code, 10)
 	b = quote(append(b, `,"message":`...), e.Message)
 	if e.Data != nil {
 		b = append(append(b, `,"data":`...), e.Data...)
 	}
-	c.reply(id, append(b, '}'))
+	return append(b, '}')
 }
 
-// reply writes one line: the id as it was sent, and body, a member.
-func (c *conn) reply(id jsontext.Value, body []byte) {
+// refuse answers what the SDK never sees.
+func (c *conn) refuse(id jsontext.Value, e *jsonrpc.Error) { c.reply(id, errorMember(e), nil) }
+
+// reply puts one line into the outbox: the id as it was sent, and body, a
+// member. r is the request that is now answered, if it had been entered. It
+// never waits for the client: a client that writes all its requests before it
+// reads any reply would wait for us.
+func (c *conn) reply(id jsontext.Value, body []byte, r *request) {
 	line := make([]byte, 0, len(body)+len(id)+32)
 	line = append(line, `{"jsonrpc":"2.0","id":`...)
 	if id == nil {
 		line = append(line, `null`...)
 	}
 	line = append(append(append(line, id...), ','), body...)
-	c.writeLine(append(line, "}\n"...))
+	line = append(line, "}\n"...)
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	size := len(line) + requestCost
+	if r != nil {
+		// The client may use the id again as soon as it has read the reply.
+		delete(c.requests, r.n)
+		delete(c.ids, r.key)
+		c.load -= r.size
+	}
+	c.load += size
+	c.unsent++
+	c.outbox = append(c.outbox, reply{line, size})
+	if !c.writing {
+		c.writing = true
+		go c.empty()
+	}
 }
 
-func (c *conn) writeLine(line []byte) {
-	c.outMu.Lock()
-	defer c.outMu.Unlock()
-	if c.gone {
-		return
+// empty writes what is in the outbox, in its order.
+func (c *conn) empty() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.outbox) > 0 {
+		batch := c.outbox
+		c.outbox = nil
+		for _, r := range batch {
+			if !c.gone {
+				c.mu.Unlock()
+				_, err := c.out.Write(r.line)
+				c.mu.Lock()
+				if err != nil {
+					c.gone = true
+					c.endLocked(io.EOF)
+				}
+			}
+			c.load -= r.size
+			c.unsent--
+			c.room.Broadcast()
+			c.check()
+		}
 	}
-	if _, err := c.out.Write(line); err != nil {
-		c.gone = true
-		c.end(io.EOF)
-	}
+	c.writing = false
 }
 
 // Close ends both directions. It doesn't wait for a blocked read.

@@ -78,7 +78,7 @@ func TestConversations(t *testing.T) {
 
 // The runner must be able to fail: the SDK's own transport gets these wrong.
 func TestConversationsRejectTheStockTransport(t *testing.T) {
-	for _, name := range []string{"bad-json", "bom", "null-line", "batch", "ids-echo", "id-repeated-in-flight", "nesting"} {
+	for _, name := range []string{"bad-json", "bom", "null-line", "batch", "ids-echo", "nesting", "methods-outside"} {
 		ar, err := txtar.ParseFile(filepath.Join("testdata", name+".txtar"))
 		if err != nil {
 			t.Fatal(err)

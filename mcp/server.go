@@ -36,12 +36,19 @@ type Server struct {
 	version string
 	stderr  io.Writer
 	tools   []*sdk.Tool
-	decide  func(*core.State, core.Command) core.Decision
+
+	// Tests set these to others.
+	decide   func(*core.State, core.Command) core.Decision
+	patience time.Duration
+	maxLoad  int
 }
 
 // NewServer touches nothing: not the log, not its lock.
 func NewServer(c Config) *Server {
-	s := &Server{log: c.Log, clock: c.Clock, version: c.Version, stderr: io.Discard, tools: tools(), decide: core.Decide}
+	s := &Server{
+		log: c.Log, clock: c.Clock, version: c.Version, stderr: io.Discard, tools: tools(),
+		decide: core.Decide, patience: patience, maxLoad: maxLoad,
+	}
 	if s.clock == nil {
 		s.clock = time.Now
 	}
@@ -73,7 +80,7 @@ const (
 // finishes and no other starts. It closes both. A read of in that can't be
 // interrupted is left behind.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	c := newConn(in, out)
+	c := newConn(in, out, s.maxLoad)
 	defer c.Close()
 	if _, err := s.session(c).Connect(context.WithoutCancel(ctx), c, nil); err != nil {
 		return fmt.Errorf("starting the session: %w", err)
@@ -115,7 +122,7 @@ func (s *Server) settle(ctx context.Context, c *conn) {
 		case now := <-tick.C:
 			if r := c.head(); r != waiting {
 				waiting, since = r, now
-			} else if r != nil && now.Sub(since) >= patience && !r.locked.Load() && s.lockIsForeign() {
+			} else if r != nil && now.Sub(since) >= s.patience && !r.locked.Load() && s.lockIsForeign() {
 				c.giveUp(errGaveUp)
 			}
 		}
