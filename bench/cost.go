@@ -89,6 +89,8 @@ func Explain(costs []Cost) (*Explanation, error) {
 	switch {
 	case x.Worst > .5:
 		x.Verdict = fmt.Sprintf("no sum of the terms explains it: a cell lies %.0f%% off", 100*x.Worst)
+	case x.Parts[0].Term == "1" && len(x.Parts) == 1:
+		x.Verdict = fmt.Sprintf("it does not grow: the best fit is one value, but cells lie up to %.0f%% off it", 100*x.Worst)
 	case x.Without < 1.5*x.RMS+.005:
 		x.Verdict = fmt.Sprintf("%s fits best, but these cells don't tell it apart (errors of %.1f%%, without it %.1f%%)", x.Parts[0].Term, 100*x.RMS, 100*x.Without)
 	default:

@@ -1,9 +1,7 @@
 package lanes
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -58,18 +56,55 @@ type Provenance struct {
 	Host     string `json:"host"`
 }
 
-// A Source is a run's records and where they came from.
-type Source struct {
-	results.Run
-	// Own marks a run that this host's user adopted: it wins over shipped ones.
-	Own bool
+// RunEvidence is what one run's records show, whoever asks: [Summarize] makes
+// it, [Evidence] quotes it. The binary carries those of the shipped runs.
+type RunEvidence struct {
+	Name        string              `json:"name"` // of the run's folder
+	Started     time.Time           `json:"started"`
+	Environment results.Environment `json:"environment"`
+	// Highest is the largest lane count in any trial that counts, held or not.
+	Highest int `json:"highest"`
+	// Speaks tells whether any trial can speak about a rung.
+	Speaks bool        `json:"speaks"`
+	Rungs  []RungShown `json:"rungs"`
+	Shown  *Provenance `json:"shown"` // without what depends on who asks
+	own    bool
 }
 
-func (s *Source) name() string {
-	if s.Own {
-		return "adopted on this host: " + s.Name
+// RungShown is what a run shows of one rung.
+type RungShown struct {
+	Rung    int      `json:"rung"`
+	Level   int      `json:"level"`     // lane count that validates it; 0: none
+	Real    int      `json:"realLevel"` // the same with real clients
+	Missing []string `json:"missing"`   // for supporting it
+}
+
+// Summarize computes what a run's records show. It is a pure function of them.
+func Summarize(run results.Run) RunEvidence {
+	e := RunEvidence{Name: run.Name}
+	if len(run.Trials) > 0 {
+		e.Started, e.Environment = run.Trials[0].Start, run.Trials[0].Environment
 	}
-	return "shipped: results/recorded/" + s.Name
+	l := newLedger(run.Trials)
+	for i := range l.trials {
+		e.Highest = max(e.Highest, l.trials[i].Factors.Lanes)
+		e.Speaks = e.Speaks || eligible(&l.trials[i])
+	}
+	shown, climbing := 0, true
+	for _, rung := range Rungs() {
+		r := RungShown{Rung: rung, Missing: missing(l, rung)}
+		r.Level, _ = l.validates(rung, anyClass)
+		r.Real, _ = l.validates(rung, realClients)
+		if climbing = climbing && r.Level > 0; climbing {
+			shown = r.Level
+		}
+		e.Rungs = append(e.Rungs, r)
+	}
+	if shown == 0 { // nothing validated: quote what was tried
+		shown = l.highest()
+	}
+	e.Shown = provenance(run, l.at(shown, anyClass))
+	return e
 }
 
 // Platform names what a measurement may be claimed for.
@@ -89,106 +124,71 @@ func sameHost(a, b results.Environment) bool {
 		max(a.Memory, b.Memory)-min(a.Memory, b.Memory) <= max(a.Memory, b.Memory)/20
 }
 
-// Evidence computes what the recorded runs support on a host. It is a pure
-// function: the same records and host give the same answer. Of the runs made
-// on the host's platform one is quoted: an own before a shipped one, then the
+// Evidence says what the runs known to a host support there. It is a pure
+// function: the same runs and host give the same answer. Of the runs made on
+// the host's platform one is quoted: an own before a shipped one, then the
 // newest. It is quoted whatever it shows.
-func Evidence(runs []Source, host results.Environment) LaneEvidence {
+func Evidence(runs []RunEvidence, host results.Environment) LaneEvidence {
 	e := LaneEvidence{Supported: Inherited, Policy: fmt.Sprintf("%d lanes are inherited policy, not measured", Inherited)}
-	for i := range runs {
-		for j := range runs[i].Trials {
-			if t := &runs[i].Trials[j]; counts(t) {
-				e.HighestMeasured = max(e.HighestMeasured, t.Factors.Lanes)
-			}
-		}
+	for _, r := range runs {
+		e.HighestMeasured = max(e.HighestMeasured, r.Highest)
 	}
 	run := choose(runs, host)
 	if run == nil {
-		e.Missing = missing(newLedger(nil), nextRung(e.Supported))
-		e.NextValidationTarget = rungAbove(e.Supported)
-		e.UnprovenWithRealClients = ptr(slices.Max(Rungs()))
 		if len(runs) > 0 {
 			e.Policy += "; no recorded trials are of " + Platform(host)
 		}
-		return e
+		nothing := Summarize(results.Run{})
+		run = &nothing
 	}
-	l := newLedger(run.Trials)
-	shown := 0
-	for _, rung := range Rungs() {
-		level, _ := l.validates(rung, anyClass)
-		if level == 0 {
+	for _, r := range run.Rungs {
+		if r.Level == 0 {
 			break // a ladder isn't climbed past a missing rung
 		}
-		e.Measured, shown = ptr(rung), level
-		if rung > Inherited && len(missing(l, rung)) == 0 {
-			e.Supported = rung
-			e.Policy = fmt.Sprintf("%d lanes are validated by recorded trials, with all three conditions", rung)
+		e.Measured = ptr(r.Rung)
+		if r.Rung > Inherited && len(r.Missing) == 0 {
+			e.Supported = r.Rung
+			e.Policy = fmt.Sprintf("%d lanes are validated by recorded trials, with all three conditions", r.Rung)
 		}
 	}
-	for _, rung := range Rungs() {
-		if level, _ := l.validates(rung, realClients); level == 0 {
-			e.UnprovenWithRealClients = ptr(rung)
+	for _, r := range run.Rungs {
+		if r.Real == 0 {
+			e.UnprovenWithRealClients = ptr(r.Rung)
+		}
+		if r.Rung > e.Supported && e.NextValidationTarget == nil {
+			e.NextValidationTarget, e.Missing = ptr(r.Rung), r.Missing
 		}
 	}
-	e.NextValidationTarget = rungAbove(e.Supported)
-	if e.NextValidationTarget != nil {
-		e.Missing = missing(l, *e.NextValidationTarget)
+	if run.Shown != nil {
+		p := *run.Shown
+		p.Source = "shipped: results/recorded/" + run.Name
+		if run.own {
+			p.Source = "adopted on this host: " + run.Name
+		}
+		p.SameHost, p.Host = sameHost(run.Environment, host), "not measured here"
+		if p.SameHost {
+			p.Host = "measured on a host with this one's fingerprint"
+		}
+		e.Provenance = &p
 	}
-	if shown == 0 { // nothing validated: quote what was tried
-		shown = l.highest()
-	}
-	e.Provenance = provenance(run, l.at(shown, anyClass), host)
 	return e
 }
 
 func ptr[T any](v T) *T { return &v }
 
-func rungAbove(n int) *int {
-	for _, r := range Rungs() {
-		if r > n {
-			return ptr(r)
-		}
-	}
-	return nil
-}
-
-func nextRung(n int) int {
-	if r := rungAbove(n); r != nil {
-		return *r
-	}
-	return slices.Max(Rungs())
-}
-
 // choose picks the run that speaks for the host's platform.
-func choose(runs []Source, host results.Environment) *Source {
-	var best *Source
+func choose(runs []RunEvidence, host results.Environment) *RunEvidence {
+	var best *RunEvidence
 	for i := range runs {
 		r := &runs[i]
-		if !slices.ContainsFunc(r.Trials, func(t results.Trial) bool { return eligible(&t) && Platform(t.Environment) == Platform(host) }) {
+		if !r.Speaks || Platform(r.Environment) != Platform(host) {
 			continue
 		}
-		if best == nil || cmp.Or(boolCompare(r.Own, best.Own), started(r).Compare(started(best))) > 0 {
+		if best == nil || r.own && !best.own || r.own == best.own && r.Started.After(best.Started) {
 			best = r
 		}
 	}
 	return best
-}
-
-func boolCompare(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return 1
-	}
-	return -1
-}
-
-func started(s *Source) time.Time {
-	if len(s.Trials) == 0 {
-		return time.Time{}
-	}
-	return s.Trials[0].Start
 }
 
 // counts tells whether a trial may be evidence of anything: what was measured

@@ -1,7 +1,11 @@
 package lanes_test
 
 import (
+	"flag"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,8 +57,8 @@ func last(change func(*results.Trial)) func(*results.Trial) {
 	}
 }
 
-func source(ts ...[]results.Trial) []lanes.Source {
-	return []lanes.Source{{Run: results.Run{Name: "r", Trials: slices.Concat(ts...), Digest: "d"}}}
+func source(ts ...[]results.Trial) []lanes.RunEvidence {
+	return []lanes.RunEvidence{lanes.Summarize(results.Run{Name: "r", Trials: slices.Concat(ts...), Digest: "d"})}
 }
 
 // conditions are trials that meet all three conditions at so many lanes.
@@ -139,13 +143,13 @@ func TestSupportedRisesOnlyWithAllThreeConditions(t *testing.T) {
 	if e := lanes.Evidence(all, host); e.Supported != 6 || num(e.NextValidationTarget) != 8 || len(e.Missing) == 0 {
 		t.Errorf("with all: %+v", e)
 	}
-	without := func(drop func(*results.Trial) bool) []lanes.Source {
+	without := func(drop func(*results.Trial) bool) []lanes.RunEvidence {
 		return source(trials(6, 10, nil), slices.DeleteFunc(conditions(6), func(t results.Trial) bool { return drop(&t) }))
 	}
 	grown := results.NewHistogram()
 	grown.Record(20 * time.Millisecond)
 	for name, c := range map[string]struct {
-		runs    []lanes.Source
+		runs    []lanes.RunEvidence
 		missing string
 	}{
 		"no real clients": {without(func(t *results.Trial) bool { return t.Factors.Class != results.ClassIdentical }), "real clients at 6 lanes"},
@@ -167,22 +171,108 @@ func TestSupportedRisesOnlyWithAllThreeConditions(t *testing.T) {
 	}
 }
 
-func TestAnOwnRunWinsAndTheNewestIsQuotedWhateverItShows(t *testing.T) {
-	at := func(day int, name string, own bool, ts []results.Trial) lanes.Source {
-		for i := range ts {
-			ts[i].Start = time.Date(2026, 2, day, 0, 0, 0, 0, time.UTC)
+// onDisk writes a run's folder.
+func onDisk(t *testing.T, dir string, ts []results.Trial) results.Run {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w, err := results.AppendTrials(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for i := range ts {
+		if err := w.Write(&ts[i]); err != nil {
+			t.Fatal(err)
 		}
-		return lanes.Source{Run: results.Run{Name: name, Trials: ts, Digest: name}, Own: own}
 	}
-	good := at(1, "good", false, trials(8, 10, nil))
-	bad := at(2, "bad", false, trials(8, 10, func(t *results.Trial) { t.Promises[0].OK = false }))
-	own := at(1, "own", true, trials(4, 10, nil))
-	e := lanes.Evidence([]lanes.Source{bad, good}, host)
-	if e.Measured != nil || e.Provenance.Digest != "bad" || e.Provenance.PromisesHeld {
-		t.Errorf("an older good run hid a newer bad one: %+v", e.Provenance)
+	run, err := results.ReadRunDir(dir)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if e = lanes.Evidence([]lanes.Source{bad, own, good}, host); num(e.Measured) != 4 || e.Provenance.Digest != "own" {
-		t.Errorf("own run not quoted: %+v", e.Provenance)
+	return run
+}
+
+func at(day int, ts []results.Trial) []results.Trial {
+	for i := range ts {
+		ts[i].Start = time.Date(2026, 2, day, 0, 0, 0, 0, time.UTC)
+	}
+	return ts
+}
+
+func TestTheNewestRunIsQuotedWhateverItShows(t *testing.T) {
+	good := lanes.Summarize(results.Run{Name: "good", Trials: at(1, trials(8, 10, nil)), Digest: "good"})
+	bad := lanes.Summarize(results.Run{Name: "bad", Trials: at(2, trials(8, 10, func(t *results.Trial) { t.Promises[0].OK = false })), Digest: "bad"})
+	for _, runs := range [][]lanes.RunEvidence{{good, bad}, {bad, good}} {
+		if e := lanes.Evidence(runs, host); e.Measured != nil || e.Provenance.Digest != "bad" || e.Provenance.PromisesHeld {
+			t.Errorf("an older good run hid a newer bad one: %+v", e.Provenance)
+		}
+	}
+}
+
+func TestAnAdoptedRunWinsOnItsHost(t *testing.T) {
+	config, dir := t.TempDir(), filepath.Join(t.TempDir(), "mine")
+	run := onDisk(t, dir, at(1, trials(4, 10, nil)))
+	dest, err := lanes.Adopt(config, run, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := lanes.Adopted(config)
+	if err != nil || len(own) != 1 {
+		t.Fatalf("%d adopted, %v", len(own), err)
+	}
+	shipped := lanes.Summarize(results.Run{Name: "later", Trials: at(9, trials(8, 10, nil))})
+	e := lanes.Evidence([]lanes.RunEvidence{shipped, own[0]}, host)
+	if num(e.Measured) != 4 || !strings.HasPrefix(e.Provenance.Source, "adopted on this host") || e.Provenance.Digest != run.Digest || e.HighestMeasured != 8 {
+		t.Errorf("%+v %+v", e, e.Provenance)
+	}
+	if _, err := lanes.Adopt(config, run, dir); err == nil || !strings.Contains(err.Error(), "adopted already") {
+		t.Errorf("twice: %v", err)
+	}
+	// A damaged adopted record is told, and the shipped ones still answer.
+	if err := os.WriteFile(filepath.Join(dest, results.TrialsFile), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := lanes.Current(config, host); err == nil || !strings.Contains(err.Error(), "trials.jsonl:1") || e.Supported < lanes.Inherited {
+		t.Errorf("%+v, %v", e, err)
+	}
+	if _, err := lanes.Adopt(config, onDisk(t, t.TempDir(), trials(4, 10, func(t *results.Trial) { t.Lab.Revision = "" })), dir); err == nil {
+		t.Error("records without a revision were adopted")
+	}
+}
+
+var update = flag.Bool("update", false, "make results/recorded/evidence.json anew from the records")
+
+func TestShippedNumbersAreWhatTheShippedRecordsShow(t *testing.T) {
+	const dir = "../results/recorded"
+	records, err := lanes.Read(os.DirFS(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := results.Marshal(records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if records == nil {
+		text = []byte("[]")
+	}
+	want := append(text, '\n')
+	if *update {
+		if err := os.WriteFile(filepath.Join(dir, results.EvidenceFile), want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	have, err := fs.ReadFile(results.Recorded(), results.EvidenceFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != string(want) {
+		t.Errorf("shipped numbers and shipped records have parted; the records show\n%s\nrun go test ./lanes -run Shipped -update, and read the diff", want)
+	}
+	if _, err := lanes.Shipped(); err != nil {
+		t.Error(err)
 	}
 }
 

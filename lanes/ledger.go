@@ -28,7 +28,8 @@ type ledger struct {
 func newLedger(trials []results.Trial) *ledger {
 	l := new(ledger)
 	for _, t := range trials {
-		if counts(&t) {
+		// Another platform's trials in one folder were put there by hand.
+		if counts(&t) && Platform(t.Environment) == Platform(trials[0].Environment) {
 			l.trials = append(l.trials, t)
 		}
 	}
@@ -177,7 +178,7 @@ func (l *ledger) deathSurvived(rung int) string {
 	return ""
 }
 
-func provenance(run *Source, trials []results.Trial, host results.Environment) *Provenance {
+func provenance(run results.Run, trials []results.Trial) *Provenance {
 	if len(trials) == 0 {
 		return nil
 	}
@@ -186,7 +187,7 @@ func provenance(run *Source, trials []results.Trial, host results.Environment) *
 		Platform: Platform(first.Environment), Class: first.Factors.Class, Date: first.Start.UTC().Format(time.DateOnly),
 		Revision: first.Lab.Revision, Run: first.Run, Lanes: first.Factors.Lanes, Trials: len(trials), LogEvents: first.Factors.Prefill,
 		CallsPerSecond: round(results.Median(results.Of(trials, (*results.Trial).CallsPerSecond)), 1),
-		PromisesHeld:   true, Source: run.name(), Digest: run.Digest,
+		PromisesHeld:   true, Digest: run.Digest,
 	}
 	var p50 []float64
 	for i := range trials {
@@ -201,10 +202,6 @@ func provenance(run *Source, trials []results.Trial, host results.Environment) *
 		if !slices.ContainsFunc(trials, func(t results.Trial) bool { return !holds(&t, pr.Name) }) {
 			p.Promises = append(p.Promises, pr.Name)
 		}
-	}
-	p.SameHost, p.Host = sameHost(first.Environment, host), "not measured here"
-	if p.SameHost {
-		p.Host = "measured on a host with this one's fingerprint"
 	}
 	return p
 }

@@ -11,9 +11,18 @@ import (
 	"gaia/results"
 )
 
-// Shipped reads the runs that the binary carries.
-func Shipped() ([]Source, error) {
-	return read(results.Recorded(), false)
+// Shipped are the shipped runs' evidence, as the binary carries it. A test
+// holds it equal to what the records in results/recorded show.
+func Shipped() ([]RunEvidence, error) {
+	text, err := fs.ReadFile(results.Recorded(), results.EvidenceFile)
+	if err != nil {
+		return nil, err
+	}
+	var runs []RunEvidence
+	if err := results.Unmarshal(text, &runs); err != nil {
+		return nil, fmt.Errorf("%s: %w", results.EvidenceFile, err)
+	}
+	return runs, nil
 }
 
 // AdoptDir is where `gaia lab evidence --adopt` puts a user's own runs, below
@@ -23,16 +32,20 @@ func AdoptDir(userConfigDir string) string {
 }
 
 // Adopted reads the runs in [AdoptDir]; none where the folder doesn't exist.
-func Adopted(userConfigDir string) ([]Source, error) {
+func Adopted(userConfigDir string) ([]RunEvidence, error) {
 	dir := AdoptDir(userConfigDir)
-	runs, err := read(os.DirFS(dir), true)
+	runs, err := Read(os.DirFS(dir))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	for i := range runs {
+		runs[i].own = true
 	}
 	return runs, nil
 }
 
-func read(fsys fs.FS, own bool) ([]Source, error) {
+// Read summarizes the runs in the folders of fsys, by name.
+func Read(fsys fs.FS) ([]RunEvidence, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -40,7 +53,7 @@ func read(fsys fs.FS, own bool) ([]Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []Source
+	var out []RunEvidence
 	for _, e := range entries {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
@@ -49,18 +62,18 @@ func read(fsys fs.FS, own bool) ([]Source, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Source{Run: run, Own: own})
+		out = append(out, Summarize(run))
 	}
 	return out, nil
 }
 
-// Current is the evidence for a host from all records known to it: shipped
-// ones, and the user's own. An adopted folder that can't be read is an error
-// beside an answer from the shipped records alone.
+// Current is the evidence for a host from all runs known to it: shipped ones,
+// and the user's own. An adopted folder that can't be read is an error beside
+// an answer from the shipped runs alone.
 func Current(userConfigDir string, host results.Environment) (LaneEvidence, error) {
 	runs, err := Shipped()
 	if err != nil {
-		return Evidence(nil, host), fmt.Errorf("shipped records: %w", err)
+		return Evidence(nil, host), fmt.Errorf("shipped evidence: %w", err)
 	}
 	if userConfigDir != "" {
 		own, oerr := Adopted(userConfigDir)
@@ -76,11 +89,7 @@ func Current(userConfigDir string, host results.Environment) (LaneEvidence, erro
 // returns the folder made. It refuses a run that can't be evidence, and one
 // that is there already.
 func Adopt(userConfigDir string, run results.Run, from string) (string, error) {
-	evidence := false
-	for i := range run.Trials {
-		evidence = evidence || eligible(&run.Trials[i])
-	}
-	if !evidence {
+	if !Summarize(run).Speaks {
 		return "", errors.New("nothing to adopt: no trial of this run is evidence (it takes a lab built from a clean checkout with -buildvcs=true, " +
 			fmt.Sprintf("and a log of %d events or more)", MinLog))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,10 @@ configuration directory, where it wins over shipped records on this host.`,
 				return err
 			}
 			// Whatever platform the run is of: it is asked what it shows there.
-			e := lanes.Evidence([]lanes.Source{{Run: run, Own: true}}, run.Trials[0].Environment)
+			e := lanes.Evidence([]lanes.RunEvidence{lanes.Summarize(run)}, run.Trials[0].Environment)
+			if e.Provenance != nil {
+				e.Provenance.Source = "the records in " + filepath.Base(args[0])
+			}
 			answer, page := labEvidence{true, "lab evidence", e, nil}, evidenceText(e)
 			if adopt {
 				if config == "" {

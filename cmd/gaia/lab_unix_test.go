@@ -57,7 +57,7 @@ func using(t *testing.T, dir string) []string {
 
 func TestAnInterruptedRunKeepsWholeRecordsLeavesNoChildAndGoesOn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	cmd, out := labProcess(t, "lab", "run", "--lanes", "2,3", "--trials", "3", "--calls", "15", "--prefill", "50", "--out", dir)
+	cmd, out := labProcess(t, "lab", "run", "--lanes", "1,2", "--trials", "3", "--calls", "60", "--prefill", "50", "--out", dir)
 	for recorded := 0; recorded < 2; {
 		line, err := out.ReadString('\n')
 		if err != nil {
@@ -139,7 +139,7 @@ func TestAKilledLabLeavesNoChild(t *testing.T) {
 func TestTheSameSeedGivesTheSameWork(t *testing.T) {
 	work := func() []map[string]int64 {
 		dir := filepath.Join(t.TempDir(), "run")
-		cmd, out := labProcess(t, "lab", "run", "--lanes", "1,2", "--trials", "2", "--calls", "40", "--prefill", "50", "--seed", "7", "--out", dir)
+		cmd, out := labProcess(t, "lab", "run", "--lanes", "1,2", "--trials", "2", "--calls", "60", "--prefill", "50", "--seed", "7", "--out", dir)
 		said, _ := io.ReadAll(out)
 		if err := cmd.Wait(); err != nil {
 			t.Fatalf("%v: %s", err, said)

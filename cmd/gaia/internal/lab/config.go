@@ -55,7 +55,7 @@ func Preset(name string) (Config, error) {
 		Bytes: []int{results.DefaultMessageBytes}, Faults: []string{results.NoFault}}
 	switch name {
 	case "quick":
-		c.Lanes, c.Events, c.Trials, c.Calls = []int{1, 2, 4, 6, 8}, []int{1000}, 3, 50
+		c.Lanes, c.Events, c.Trials, c.Calls = []int{1, 2, 4, 6, 8}, []int{1000}, 3, 100
 	case "ladder":
 		c.Lanes, c.Events, c.Trials, c.Calls = []int{1, 2, 3, 4, 6, 8, 10}, []int{10_000}, 10, 200
 		c.extra = c.ladderArms()
