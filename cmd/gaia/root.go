@@ -51,6 +51,7 @@ func newRootCommand(a *app, began *bool) *cobra.Command {
 	}
 	for _, cmd := range []*cobra.Command{
 		newInitializeCommand(a), newMCPCommand(a), newConfigCommand(a), newUnlockCommand(a), newUninstallPreviewCommand(a),
+		newDemoCommand(a),
 	} {
 		root.AddCommand(inGroup(groupSetup, cmd))
 	}

@@ -73,15 +73,16 @@ func (p *Page) hang(s Style, mark, text, indent string) {
 		lines = wrap(text, max(p.width-textWidth(indent), 20))
 	}
 	for i, line := range lines {
+		line = strings.TrimRight(line, " ")
 		switch {
-		case i > 0:
-			p.buf.WriteString(indent)
-		case mark != "":
+		case mark == "":
+			line = p.paint(s, line) // the text itself is what is styled
+		case i == 0:
 			p.buf.WriteString(p.paint(s, mark))
 		default:
-			line = p.paint(s, line)
+			p.buf.WriteString(indent)
 		}
-		p.buf.WriteString(strings.TrimRight(line, " "))
+		p.buf.WriteString(line)
 		p.buf.WriteByte('\n')
 	}
 }
