@@ -276,7 +276,7 @@ func ExampleTable() {
 	// arm      n  calls/s      p50      p99    worst   Jain  ×floor  promises
 	// lanes=1  1      100  5.00 ms  5.00 ms  6.00 ms  1.000    5.00      held
 	// lanes=4  1      300  5.00 ms  5.00 ms  6.00 ms  1.000    5.00      held
-	// arm      CPU/call    server    floor  ×floor  lock  read  decide  append  fsync  release
-	// lanes=1   1.00 ms  20.0 MiB  1.00 ms    5.00     –     –       –       –      –        –
-	// lanes=4   1.00 ms  20.0 MiB  1.00 ms    5.00     –     –       –       –      –        –
+	// arm      CPU/call    server  ×floor  lock  read  append  fsync  release
+	// lanes=1   1.00 ms  20.0 MiB    5.00     –     –       –      –        –
+	// lanes=4   1.00 ms  20.0 MiB    5.00     –     –       –      –        –
 }

@@ -363,6 +363,13 @@ func (s *labScreen) summary(a *app, dir string, out lab.Outcome) bool {
 	for _, kept := range out.Kept {
 		fmt.Fprintf(&b, "kept for a look: %s\n", kept)
 	}
+	if t := out.Trials[0]; out.Plan.Preset == "ladder" || out.Plan.Preset == "full" {
+		if t.Lab.Revision == "" || t.Lab.Dirty {
+			b.WriteString("no evidence: this gaia doesn't know the clean revision it was built from; build it with go build -buildvcs=true ./cmd/gaia in a clean checkout\n")
+		} else {
+			fmt.Fprintf(&b, "what these trials support: gaia lab evidence %s\n", dir)
+		}
+	}
 	fmt.Fprintf(&b, "report: %s\nrecords: %s\n", filepath.Join(dir, reportHTML), filepath.Join(dir, results.TrialsFile))
 	fmt.Fprint(s.out, escaped(b.String()))
 	if a.flags.output == outputJSON {

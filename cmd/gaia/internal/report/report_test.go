@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"gaia/bench"
 	"gaia/cmd/gaia/internal/report"
 	"gaia/results"
 )
@@ -218,6 +219,49 @@ func (p probe) faults() []string {
 		}
 	}
 	return bad
+}
+
+// replayed is a replay run whose reference fold costs E·A.
+func replayed() []results.ReplayTrial {
+	var out []results.ReplayTrial
+	for _, e := range []int{1000, 2000, 5000, 10_000} {
+		for _, a := range []int{2, 20, 200} {
+			for i, op := range bench.Operations() {
+				took := time.Duration(e*(i+1)) * time.Microsecond
+				switch op {
+				case bench.OpReference:
+					took += time.Duration(e*a) * time.Microsecond
+				case bench.OpTail:
+					took = 30 * time.Microsecond
+				}
+				out = append(out, results.ReplayTrial{Schema: 1, Run: "r", Operation: op, Events: e, Actors: a, Trial: 1, Took: took})
+			}
+		}
+	}
+	return out
+}
+
+func TestReplayReportNamesTheTermBehindEachCost(t *testing.T) {
+	r, err := report.Replay(replayed(), "gaia lab replay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := strings.Join(r.Verdict, "\n")
+	for _, want := range []string{bench.OpReference + ": E·A explains it", bench.OpBus + ": E explains it", bench.OpTail + ": it does not grow", bench.OpReplay + ": E explains it"} {
+		if !strings.Contains(verdict, want) {
+			t.Errorf("it doesn't say %q:\n%s", want, verdict)
+		}
+	}
+	var b bytes.Buffer
+	if err := r.WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		return
+	}
+	for _, f := range browse(t, b.String()).faults() {
+		t.Error(f)
+	}
 }
 
 func TestABrowserShowsTheReportWithoutErrorsOrEmptyPlots(t *testing.T) {
