@@ -21,7 +21,9 @@
 //  4. Every call bears a mark, "L<lane>-<call>", in its text, note, summary
 //     or capabilities, so that each record of the log can be laid to exactly
 //     one call. Only inbox has no room for one: the k-th poll of an actor is
-//     its lane's k-th inbox call.
+//     its lane's k-th inbox call. A real client's calls bear no marks; their
+//     records are found by the ids in the replies, which a tap between client
+//     and server writes down.
 //  5. A call is written to its lane's history as soon as it has ended, so
 //     that a lane that is killed leaves what it had; at most the call in
 //     flight is missing, and only for a lane that the lab killed may the log

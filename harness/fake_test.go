@@ -94,6 +94,8 @@ func serveFake(f *fakeServer) error {
 	case "silent": // never answers anything
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
+	case "chatters":
+		fmt.Println("Listening…")
 	case "exits":
 		return errors.New("no such luck \x1b[31m\u202e")
 	}

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,14 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (
@@ -31,12 +31,16 @@ const (
 	envPrefix      = "GAIA_INTERAGENT_"
 )
 
-// A server is one stdio MCP server that this process started and owns.
+// A server is one stdio MCP server that this process started and owns. It is
+// spoken to without a library: one call after the other needs no session's
+// machinery, and what the client costs is taken from what is measured.
 // call may be used by one goroutine at a time; stop from any, once.
 type server struct {
 	cmd     *exec.Cmd
-	stdin   io.Closer
-	session *sdk.ClientSession
+	stdin   io.WriteCloser
+	lines   chan rpcMessage // what it says; closed when it has ended
+	broken  error           // why lines was closed, where it wasn't the end
+	lastID  int64
 	stderr  *tail
 	version string
 }
@@ -45,7 +49,7 @@ type server struct {
 // verbs. onLine, if not nil, is given each line of its stderr as it comes.
 // After an error nothing is left running.
 func startServer(ctx context.Context, argv, env []string, limit time.Duration, onLine func(*os.Process, string)) (_ *server, err error) {
-	s := &server{cmd: exec.Command(argv[0], argv[1:]...), stderr: new(tail)}
+	s := &server{cmd: exec.Command(argv[0], argv[1:]...), stderr: new(tail), lines: make(chan rpcMessage)}
 	s.cmd.Env = append(inherited(), env...)
 	s.cmd.Stderr = s.stderr
 	if onLine != nil {
@@ -53,8 +57,7 @@ func startServer(ctx context.Context, argv, env []string, limit time.Duration, o
 	}
 	// A grandchild that holds stderr open must not hold us.
 	s.cmd.WaitDelay = 2 * time.Second
-	stdin, err := s.cmd.StdinPipe()
-	if err != nil {
+	if s.stdin, err = s.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
 	stdout, err := s.cmd.StdoutPipe()
@@ -64,7 +67,7 @@ func startServer(ctx context.Context, argv, env []string, limit time.Duration, o
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}
-	s.stdin = stdin
+	go s.read(stdout)
 	defer func() {
 		if err != nil {
 			s.stop(100 * time.Millisecond)
@@ -74,33 +77,127 @@ func startServer(ctx context.Context, argv, env []string, limit time.Duration, o
 			err = &serverError{err, s.stderr.lastLine()}
 		}
 	}()
-
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not ready within %v", limit))
 	defer cancel()
-	client := sdk.NewClient(&sdk.Implementation{Name: "gaia-lab", Version: "1"}, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
-	s.session, err = client.Connect(ctx,
-		&sdk.IOTransport{Reader: io.NopCloser(stdout), Writer: stdin},
-		&sdk.ClientSessionOptions{ProtocolVersion: clientProtocol})
-	if err != nil {
-		return nil, causeOr(ctx, err)
-	}
-	if info := s.session.InitializeResult().ServerInfo; info != nil {
-		s.version = printable(info.Name + " " + info.Version)
-	}
-	list, err := s.session.ListTools(ctx, nil)
-	if err != nil {
-		return nil, causeOr(ctx, err)
-	}
-	var lacks []string
-	for _, verb := range sixVerbs {
-		if !slices.ContainsFunc(list.Tools, func(t *sdk.Tool) bool { return t.Name == verb }) {
-			lacks = append(lacks, verb)
-		}
-	}
-	if lacks != nil {
-		return nil, fmt.Errorf("its tools lack %s", strings.Join(lacks, ", "))
+	if err := s.handshake(ctx); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// handshake is what every client says before its first call.
+func (s *server) handshake(ctx context.Context) error {
+	type info struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	}
+	var hello struct {
+		Version string `json:"protocolVersion"`
+		Info    info   `json:"serverInfo"`
+	}
+	if err := s.ask(ctx, "initialize", map[string]any{
+		"protocolVersion": clientProtocol, "capabilities": struct{}{}, "clientInfo": info{"gaia-lab", "1"},
+	}, &hello); err != nil {
+		return err
+	}
+	s.version = printable(hello.Info.Name + " " + hello.Info.Version)
+	if err := tell(s.stdin, rpcRequest{Version: "2.0", Method: "notifications/initialized"}); err != nil {
+		return err
+	}
+	has := map[string]bool{}
+	for cursor, page := "", 0; page == 0 || cursor != "" && page < 100; page++ {
+		var list struct {
+			Tools []struct {
+				Name string `json:"name"`
+			} `json:"tools"`
+			Next string `json:"nextCursor"`
+		}
+		params := map[string]any{}
+		if cursor != "" {
+			params["cursor"] = cursor
+		}
+		if err := s.ask(ctx, "tools/list", params, &list); err != nil {
+			return err
+		}
+		for _, t := range list.Tools {
+			has[t.Name] = true
+		}
+		cursor = list.Next
+	}
+	lacks := slices.DeleteFunc(slices.Clone(sixVerbs), func(verb string) bool { return has[verb] })
+	if len(lacks) > 0 {
+		return fmt.Errorf("its tools lack %s", strings.Join(lacks, ", "))
+	}
+	return nil
+}
+
+// ask makes a request and decodes its result.
+func (s *server) ask(ctx context.Context, method string, params, result any) error {
+	m, err := s.request(ctx, method, params)
+	switch {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%s: it ended before it answered", method)
+	case err != nil:
+		return fmt.Errorf("%s: %w", method, err)
+	case m.Error != nil:
+		return fmt.Errorf("%s is answered with an error: %s", method, m.Error)
+	}
+	if err := json.Unmarshal(m.Result, result, lenient); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return nil
+}
+
+// request writes one request and waits for its answer.
+func (s *server) request(ctx context.Context, method string, params any) (rpcMessage, error) {
+	s.lastID++
+	id := jsontext.Value(strconv.FormatInt(s.lastID, 10))
+	if err := tell(s.stdin, rpcRequest{"2.0", id, method, params}); err != nil {
+		return rpcMessage{}, err
+	}
+	for {
+		select {
+		case m, more := <-s.lines:
+			switch {
+			case !more && s.broken != nil:
+				return m, s.broken
+			case !more:
+				return m, io.EOF
+			case m.Method == "" && bytes.Equal(m.ID, id):
+				return m, nil
+			case m.Method != "" && m.ID != nil: // the server asks; this client offers nothing
+				refusal := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"not supported"}}`+"\n", m.ID)
+				if m.Method == "ping" {
+					refusal = fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID)
+				}
+				if _, err := io.WriteString(s.stdin, refusal); err != nil {
+					return m, err
+				}
+			}
+		case <-ctx.Done():
+			return rpcMessage{}, context.Cause(ctx)
+		}
+	}
+}
+
+// errNotRPC is why a server that prints something else is given up.
+var errNotRPC = errors.New("it wrote a line that isn't JSON-RPC to its standard output")
+
+// read hands out what the server says, until its end.
+func (s *server) read(stdout io.Reader) {
+	s.broken = eachLine(stdout, func(line []byte) error {
+		if len(bytes.TrimSpace(line)) == 0 {
+			return nil
+		}
+		var m rpcMessage
+		if err := json.Unmarshal(line, &m, lenient); err != nil {
+			return fmt.Errorf("%w: %s", errNotRPC, printable(string(line[:min(len(line), 200)])))
+		}
+		s.lines <- m
+		return nil
+	})
+	close(s.lines)
+	_, _ = io.Copy(io.Discard, stdout) // it must not block before it is ended
 }
 
 // serverError is why a server didn't start, with what it said.
@@ -109,7 +206,7 @@ type serverError struct {
 	stderr string
 }
 
-// causeOr prefers the context's own reason to what the library made of it.
+// causeOr prefers the context's own reason to what a library made of it.
 func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -134,7 +231,12 @@ type usage struct {
 func (s *server) stop(grace time.Duration) usage {
 	peak := peakMemory(s.cmd.Process)
 	_ = s.stdin.Close()
-	gone := make(chan struct{})
+	gone, drained := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(drained)
+		for range s.lines { // what it still says must not hold it up
+		}
+	}()
 	go func() {
 		defer close(gone)
 		_ = s.cmd.Wait() // its status is in ProcessState
@@ -151,9 +253,7 @@ func (s *server) stop(grace time.Duration) usage {
 		_ = s.cmd.Process.Kill()
 		<-gone
 	}
-	if s.session != nil {
-		_ = s.session.Close() // the pipes are gone; this frees its goroutines
-	}
+	<-drained
 	st := s.cmd.ProcessState
 	if st == nil {
 		return usage{peak: peak}
@@ -166,17 +266,17 @@ func (s *server) stop(grace time.Duration) usage {
 
 // A callArgs is a verb's arguments.
 type callArgs struct {
-	ActorID      string   `json:"actorId,omitempty"`
-	Kind         string   `json:"kind,omitempty"`
-	Capabilities []string `json:"capabilities,omitempty"`
-	Ref          string   `json:"ref,omitempty"`
-	From         string   `json:"from,omitempty"`
-	To           string   `json:"to,omitempty"`
-	Text         string   `json:"text,omitempty"`
-	Summary      string   `json:"summary,omitempty"`
-	MessageID    string   `json:"messageId,omitempty"`
-	After        string   `json:"after,omitempty"`
-	Note         string   `json:"note,omitempty"`
+	ActorID      string   `json:"actorId,omitzero"`
+	Kind         string   `json:"kind,omitzero"`
+	Capabilities []string `json:"capabilities,omitzero"`
+	Ref          string   `json:"ref,omitzero"`
+	From         string   `json:"from,omitzero"`
+	To           string   `json:"to,omitzero"`
+	Text         string   `json:"text,omitzero"`
+	Summary      string   `json:"summary,omitzero"`
+	MessageID    string   `json:"messageId,omitzero"`
+	After        string   `json:"after,omitzero"`
+	Note         string   `json:"note,omitzero"`
 }
 
 // An answer is what the lab reads out of an envelope.
@@ -206,22 +306,78 @@ type envelope struct {
 	EventsAppended jsontext.Value `json:"eventsAppended"`
 }
 
+type rpcRequest struct {
+	Version string         `json:"jsonrpc"`
+	ID      jsontext.Value `json:"id,omitzero"`
+	Method  string         `json:"method"`
+	Params  any            `json:"params,omitzero"`
+}
+
+// rpcMessage is any message, of either side.
+type rpcMessage struct {
+	ID     jsontext.Value `json:"id"`
+	Method string         `json:"method"`
+	Params jsontext.Value `json:"params"`
+	Result jsontext.Value `json:"result"`
+	Error  jsontext.Value `json:"error"`
+}
+
+// lenient: what a peer sends beyond its envelope is for others to judge.
+var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+type callParams struct {
+	Name      string          `json:"name"`
+	Arguments callArgs        `json:"arguments"`
+	Meta      map[string]bool `json:"_meta"`
+}
+
+var askPhases = map[string]bool{metaPhases: true}
+
 // call makes one call and tells what became of it.
 func (s *server) call(ctx context.Context, verb string, args callArgs) (a answer, outcome, detail string) {
-	res, err := s.session.CallTool(ctx, &sdk.CallToolParams{
-		Meta: sdk.Meta{metaPhases: true}, Name: verb, Arguments: args,
-	})
-	if err != nil {
-		return a, classify(ctx, err), printable(err.Error())
-	}
-	text, err := envelopeText(res)
-	if err != nil {
+	m, err := s.request(ctx, "tools/call", callParams{verb, args, askPhases})
+	switch {
+	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return a, OutcomeNoReply, "its time was up"
+	case errors.Is(err, errNotRPC):
 		return a, OutcomeMalformed, printable(err.Error())
+	case errors.Is(err, io.EOF):
+		return a, OutcomeTransport, "the server has ended"
+	case err != nil:
+		return a, OutcomeTransport, printable(err.Error())
+	case m.Error != nil:
+		return a, OutcomeRPC, printable(string(m.Error))
 	}
-	var e envelope
-	a, outcome, detail = e.read(text)
-	a.phases = phasesOf(res.Meta)
+	a, _, outcome, detail = readResult(m.Result)
 	return a, outcome, detail
+}
+
+// readResult takes the bus's envelope out of a tool's result: the structured
+// form where there is one, which the text must equal.
+func readResult(result jsontext.Value) (a answer, e envelope, outcome, detail string) {
+	var r struct {
+		Content    jsontext.Value `json:"content"`
+		Structured jsontext.Value `json:"structuredContent"`
+		Meta       struct {
+			Phases jsontext.Value `json:"gaia/phases"`
+		} `json:"_meta"`
+	}
+	if err := json.Unmarshal(result, &r, lenient); err != nil {
+		return a, e, OutcomeMalformed, printable(err.Error())
+	}
+	text := []byte(r.Structured)
+	if len(text) == 0 || r.Structured.Kind() != '{' {
+		var content []struct {
+			Text string `json:"text"`
+		}
+		if err := json.Unmarshal(r.Content, &content, lenient); err != nil || len(content) == 0 {
+			return a, e, OutcomeMalformed, "the result has neither structured content nor text"
+		}
+		text = []byte(content[0].Text)
+	}
+	a, outcome, detail = e.read(text)
+	a.phases = phasesOf(r.Meta.Phases)
+	return a, e, outcome, detail
 }
 
 // read takes an envelope apart.
@@ -255,40 +411,15 @@ func errorText(s *string) string {
 	return printable(*s)
 }
 
-func classify(ctx context.Context, err error) string {
-	var rpc *jsonrpc.Error
-	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return OutcomeNoReply
-	case errors.As(err, &rpc):
-		return OutcomeRPC
-	case ctx.Err() != nil, errors.Is(err, sdk.ErrConnectionClosed), errors.Is(err, io.EOF),
-		errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrClosed), errors.Is(err, syscall.EPIPE):
-		return OutcomeTransport
-	}
-	return OutcomeMalformed
-}
-
-// envelopeText takes the text form, which both forms must equal, and the
-// structured one where there is no text.
-func envelopeText(res *sdk.CallToolResult) ([]byte, error) {
-	if len(res.Content) > 0 {
-		if text, ok := res.Content[0].(*sdk.TextContent); ok {
-			return []byte(text.Text), nil
-		}
-	}
-	return json.Marshal(res.StructuredContent)
-}
-
-func phasesOf(meta sdk.Meta) map[string]int64 {
-	told, ok := meta[metaPhases].(map[string]any)
-	if !ok || len(told) > 32 {
+// phasesOf reads what a server tells of its steps; what isn't that is nothing.
+func phasesOf(told jsontext.Value) map[string]int64 {
+	var phases map[string]int64
+	if len(told) == 0 || json.Unmarshal(told, &phases) != nil || len(phases) > 32 {
 		return nil
 	}
-	phases := make(map[string]int64, len(told))
-	for step, ns := range told {
-		if n, ok := ns.(float64); ok && n >= 0 && len(step) <= 32 && step == printable(step) {
-			phases[step] = int64(n)
+	for step, ns := range phases {
+		if ns < 0 || len(step) > 32 || step != printable(step) {
+			return nil
 		}
 	}
 	return phases

@@ -2,7 +2,6 @@ package harness
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -160,37 +159,28 @@ type tap struct {
 	err     error
 }
 
-// lenient: what a peer sends is for the other side to judge.
-var lenient = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
-type rpcMessage struct {
-	ID     jsontext.Value `json:"id"`
-	Method string         `json:"method"`
-	Params struct {
-		Name      string         `json:"name"`
-		Arguments jsontext.Value `json:"arguments"`
-	} `json:"params"`
-	Result jsontext.Value `json:"result"`
-	Error  jsontext.Value `json:"error"`
-}
-
 // asked takes a line from the client.
 func (t *tap) asked(line []byte) {
 	var m rpcMessage
 	if json.Unmarshal(line, &m, lenient) != nil || m.Method != "tools/call" || m.ID == nil {
 		return
 	}
+	var params struct {
+		Name      string         `json:"name"`
+		Arguments jsontext.Value `json:"arguments"`
+	}
+	_ = json.Unmarshal(m.Params, &params, lenient) // the server's to refuse
 	var args struct {
 		ActorID, From, To, Text, Summary, MessageID string
 		CorrelationID                               *string
 	}
 	// Wrongly typed arguments are the bus's to refuse.
-	_ = json.Unmarshal(m.Params.Arguments, &args, lenient, json.MatchCaseInsensitiveNames(true))
+	_ = json.Unmarshal(params.Arguments, &args, lenient, json.MatchCaseInsensitiveNames(true))
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.calls++
 	c := &CallRecord{
-		Lane: t.order.Lane, Session: t.session, Call: t.calls, Verb: printable(m.Params.Name), Outcome: OutcomeAbandoned,
+		Lane: t.order.Lane, Session: t.session, Call: t.calls, Verb: printable(params.Name), Outcome: OutcomeAbandoned,
 		To: printable(args.To), Named: args.CorrelationID != nil, Digest: digest(args.Text + args.Summary),
 	}
 	if c.Verb == verbAck {
@@ -249,25 +239,9 @@ func (t *tap) named(result jsontext.Value) {
 
 // reply takes in what the bus answered to a tapped call.
 func (c *CallRecord) reply(result jsontext.Value) {
-	var r struct {
-		Content []struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		} `json:"content"`
-		Structured jsontext.Value `json:"structuredContent"`
-	}
-	if err := json.Unmarshal(result, &r, lenient); err != nil {
-		c.Outcome, c.Detail = OutcomeMalformed, printable(err.Error())
-		return
-	}
-	text := []byte(r.Structured)
-	if len(r.Content) > 0 && r.Content[0].Type == "text" {
-		text = []byte(r.Content[0].Text)
-	}
-	var e envelope
-	a, outcome, detail := e.read(text)
+	a, e, outcome, detail := readResult(result)
 	c.Outcome, c.Detail = outcome, detail
-	if err := json.Unmarshal(bytes.TrimSpace(e.EventsAppended), &c.Appended, lenient); err != nil {
+	if json.Unmarshal(e.EventsAppended, &c.Appended, lenient) != nil {
 		c.Appended = nil
 	}
 	if outcome == OutcomeOK {

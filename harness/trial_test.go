@@ -95,6 +95,7 @@ func TestServersThatCannotStartAreTold(t *testing.T) {
 	for name, test := range map[string]struct{ server, want string }{
 		"exits at once": {"bad exits", `no such luck \u001b[31m\u202e`},
 		"lacks a verb":  {"bad lacks-ack", "its tools lack ack"},
+		"prints":        {"bad chatters", `isn't JSON-RPC to its standard output: Listening…`},
 		"never answers": {"bad silent", "not ready within 2s"},
 		"no such file":  {"", "no-such-program"},
 	} {
@@ -150,18 +151,34 @@ func TestSpecsThatMeanNothingAreRefused(t *testing.T) {
 }
 
 func TestCancelledTrialLeavesNoProcess(t *testing.T) {
-	spec := fakeSpec(t, 3, 1_000_000)
-	cause := errors.New("told to stop")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() {
-		awaitCalls(spec.Work, 3, 3)
-		cancel(cause)
-	}()
-	if _, err := RunTrial(ctx, spec); !errors.Is(err, cause) {
-		t.Errorf("%v; want the context's cause", err)
-	}
-	if left := children(t); len(left) > 0 {
-		t.Errorf("still running: %v", left)
+	for name, when := range map[string]func(spec TrialSpec){
+		"before it begins":   nil,
+		"while lanes start":  func(spec TrialSpec) { awaitFile(t, historyFile(spec.Work, 1)) },
+		"while lanes work":   func(spec TrialSpec) { awaitCalls(t, spec.Work, 3, 3) },
+		"while a lane hangs": func(spec TrialSpec) { awaitFile(t, historyFile(spec.Work, 1)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := fakeSpec(t, 3, 1_000_000)
+			if name == "while a lane hangs" {
+				spec.Servers = []string{`"` + spec.Self[0] + `" bad silent`}
+			}
+			cause := errors.New("told to stop")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			if when == nil {
+				cancel(cause)
+			} else {
+				go func() {
+					when(spec)
+					cancel(cause)
+				}()
+			}
+			if _, err := RunTrial(ctx, spec); !errors.Is(err, cause) {
+				t.Errorf("%v; want the context's cause", err)
+			}
+			if left := children(t); len(left) > 0 {
+				t.Errorf("still running: %v", left)
+			}
+		})
 	}
 }
 
@@ -239,7 +256,7 @@ func TestLanesEndWhenTheLabIsKilled(t *testing.T) {
 	if err := lab.Start(); err != nil {
 		t.Fatal(err)
 	}
-	awaitCalls(spec.Work, 2, 3)
+	awaitCalls(t, spec.Work, 2, 3)
 	if len(children(t)) < 5 {
 		t.Fatalf("running: %v; want the lab, two lanes and two servers", children(t))
 	}
@@ -247,19 +264,30 @@ func TestLanesEndWhenTheLabIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = lab.Wait()
-	for end := time.Now().Add(time.Minute); len(children(t)) > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("still running: %v", children(t))
-		}
+	if await(t, func() bool { return len(children(t)) == 0 }); t.Failed() {
+		t.Errorf("still running: %v", children(t))
 	}
 }
 
 // awaitCalls waits until a lane has written so many calls down.
-func awaitCalls(work string, lane, calls int) {
-	for {
-		if h, err := ReadHistory(work, lane, true); err == nil && len(h.Calls) > calls {
+func awaitCalls(t *testing.T, work string, lane, calls int) {
+	await(t, func() bool {
+		h, err := ReadHistory(work, lane, true)
+		return err == nil && len(h.Calls) > calls
+	})
+}
+
+func awaitFile(t *testing.T, name string) {
+	await(t, func() bool { _, err := os.Stat(name); return err == nil })
+}
+
+// await polls for what another process does. Its bound is for a process that
+// never will, not for one that is slow.
+func await(t *testing.T, done func() bool) {
+	for end := time.Now().Add(2 * time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("it never happened")
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
