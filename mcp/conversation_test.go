@@ -153,26 +153,11 @@ func converse(t *testing.T, in string, serve func(*Server, io.ReadCloser, io.Wri
 			}
 		}
 	}
-	var ids []string
+	var sent strings.Builder
 	p := play(s, serve)
 	for line := range strings.Lines(in) {
 		line = strings.TrimSuffix(line, "\n")
-		directive, arg, _ := strings.Cut(line, " ")
-		switch directive {
-		case "!bytes":
-			p.send(t, unquoteGo(t, arg))
-			ids = append(ids, idsOf(unquoteGo(t, arg))...)
-		case "!repeat":
-			count, text, _ := strings.Cut(arg, " ")
-			n, err := strconv.Atoi(count)
-			if err != nil {
-				t.Fatalf("%s: %v", line, err)
-			}
-			chunk := unquoteGo(t, text)
-			chunk = strings.Repeat(chunk, max(1, min(n, 1<<16/len(chunk))))
-			for total := n * len(unquoteGo(t, text)); total > 0; total -= len(chunk) {
-				p.send(t, chunk[:min(total, len(chunk))])
-			}
+		switch directive, arg, _ := strings.Cut(line, " "); directive {
 		case "!hold":
 			gate.hold()
 		case "!release":
@@ -184,8 +169,15 @@ func converse(t *testing.T, in string, serve func(*Server, io.ReadCloser, io.Wri
 			}
 			p.await(t, n)
 		default:
-			p.send(t, line+"\n")
-			ids = append(ids, idsOf(line)...)
+			text := clientText(t, line)
+			sent.WriteString(text)
+			p.send(t, text)
+		}
+	}
+	var ids []string
+	for line := range strings.Lines(sent.String()) {
+		if m, bad := parseMessage([]byte(strings.TrimSpace(line))); bad == nil && m.id != nil {
+			ids = append(ids, string(m.id))
 		}
 	}
 	gate.release()
@@ -214,21 +206,28 @@ func converse(t *testing.T, in string, serve func(*Server, io.ReadCloser, io.Wri
 	return out, log
 }
 
-func unquoteGo(t *testing.T, text string) string {
+// clientText is what a line of an in section sends.
+func clientText(t testing.TB, line string) string {
 	t.Helper()
-	s, err := strconv.Unquote(text)
+	directive, arg, _ := strings.Cut(line, " ")
+	n := 1
+	switch directive {
+	case "!repeat":
+		count, text, _ := strings.Cut(arg, " ")
+		var err error
+		if n, err = strconv.Atoi(count); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		arg = text
+	case "!bytes":
+	default:
+		return line + "\n"
+	}
+	text, err := strconv.Unquote(arg)
 	if err != nil {
-		t.Fatalf("%s: %v", text, err)
+		t.Fatalf("%s: %v", line, err)
 	}
-	return s
-}
-
-// idsOf finds the ids of the requests on a line, however bad the rest is.
-func idsOf(text string) []string {
-	if m, bad := parseMessage([]byte(strings.TrimSpace(text))); bad == nil && m.id != nil {
-		return []string{string(m.id)}
-	}
-	return nil
+	return strings.Repeat(text, n)
 }
 
 func replyID(line string) string {
@@ -363,7 +362,7 @@ func play(s *Server, serve func(*Server, io.ReadCloser, io.WriteCloser)) *player
 }
 
 // send may fail only because the server has stopped reading.
-func (p *player) send(t *testing.T, text string) {
+func (p *player) send(t testing.TB, text string) {
 	t.Helper()
 	if _, err := io.WriteString(p.in, text); err != nil && err != io.ErrClosedPipe {
 		t.Fatal(err)
@@ -385,7 +384,7 @@ func (p *player) await(t *testing.T, n int) {
 }
 
 // finish ends the input and returns all output.
-func (p *player) finish(t *testing.T) string {
+func (p *player) finish(t testing.TB) string {
 	t.Helper()
 	p.in.Close()
 	<-p.ended
