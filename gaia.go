@@ -24,5 +24,5 @@ import "embed"
 // listener" and "no shell" are about the code that is running and not about a
 // checkout that happens to lie nearby.
 //
-//go:embed *.go */*.go cmd/gaia/*.go
+//go:embed *.go */*.go cmd/gaia/*.go cmd/gaia/internal/*/*.go
 var Sources embed.FS
