@@ -35,7 +35,13 @@ func ArmName(f Factors) string {
 	add("bytes", fmt.Sprint(f.MessageBytes), f.MessageBytes != DefaultMessageBytes)
 	add("fault", f.Fault, f.Fault != NoFault)
 	add("servers", strings.Join(f.Servers, "+"), len(f.Servers) > 0)
-	add("class", f.Class, f.Class != ClassIdentical && f.Class != ClassMixed)
+	add("client", f.Client, f.Client != "")
+	switch f.Class {
+	case ClassScriptedModel:
+		add("class", "scripted", true)
+	case ClassLiveModel:
+		add("class", "live", true)
+	}
 	return strings.Join(parts, "/")
 }
 

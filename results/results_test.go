@@ -267,6 +267,19 @@ func TestVerdictIsNoWhenAPromiseBrokeOrACallFailed(t *testing.T) {
 	}
 }
 
+func TestArmsAreNamedByWhatDiffersFromTheDefaults(t *testing.T) {
+	f := made(4, 1, 1).Factors
+	if got := results.ArmName(f); got != "lanes=4/events=1000" {
+		t.Error(got)
+	}
+	f.Path, f.Load, f.Rate, f.MessageBytes, f.Fault, f.Actors = "replay", "open", 50, 8192, "kill-holder:sync", 9
+	f.Servers, f.Client, f.Class = []string{"gaia mcp", "node x/y.mjs"}, "claude", results.ClassLiveModel
+	want := "lanes=4/events=1000/actors=9/path=replay/load=open/rate=50/bytes=8192/fault=kill-holder:sync/servers=gaia_mcp+node_x_y.mjs/client=claude/class=live"
+	if got := results.ArmName(f); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func ExampleTable() {
 	trials := []results.Trial{made(1, 1, 100), made(4, 1, 300)}
 	fmt.Print(results.Table(trials, nil))

@@ -95,6 +95,7 @@ type Factors struct {
 	Fault        string        `json:"fault"`             // "none", "kill-holder", …
 	Class        string        `json:"class"`             // one of the Class constants
 	Servers      []string      `json:"servers,omitempty"` // short names of the server commands, dealt out to the lanes in turn; empty: the lab's own
+	Client       string        `json:"client,omitzero"`   // short name of the real client in the worker's place
 }
 
 // The classes of evidence, weakest first.

@@ -31,7 +31,7 @@ It uses data directories of its own, never yours.`,
 		Args:    cobra.NoArgs,
 	}
 	cmd.AddCommand(newLabRunCommand(a), newLabReplayCommand(a), newLabCompareCommand(a), newLabReportCommand(a), newLabEvidenceCommand(a),
-		newLabLaneCommand(a), newLabServerCommand(a))
+		newLabLaneCommand(a), newLabServerCommand(a), newLabTapCommand(a))
 	return cmd
 }
 
@@ -92,6 +92,16 @@ func serverNames(commands []string) []string {
 		names[i] = name
 	}
 	return names
+}
+
+// clientName is a client's program, and its script where it has one: what
+// follows is mostly placeholders and a prompt.
+func clientName(command string) string {
+	words := strings.Fields(serverNames([]string{command})[0])
+	if len(words) > 1 && !strings.HasPrefix(words[1], "-") && !strings.ContainsAny(words[1], "{}") {
+		return words[0] + " " + words[1]
+	}
+	return words[0]
 }
 
 // printLab prints what a lab command found: as JSON, or as the text given,

@@ -191,13 +191,14 @@ func runLab(cmd *cobra.Command, a *app, o *labRunOptions) error {
 		}
 		c.Servers = o.servers
 		start := time.Now()
-		if plan, err = c.Plan(lab.RunID(start, c.Seed), start, names); err != nil {
+		client := ""
+		if o.client != "" {
+			client = clientName(o.client)
+		}
+		if plan, err = c.Plan(lab.RunID(start, c.Seed), start, names, client); err != nil {
 			return labError(err)
 		}
 		plan.Args = labArgs(cmd)
-		if o.client != "" {
-			plan.Client = serverNames([]string{o.client})[0]
-		}
 		if dir == "" {
 			dir = filepath.Join("lab-runs", plan.Run)
 		}

@@ -122,15 +122,15 @@ func (c Config) base() results.Factors {
 }
 
 // Plan makes the arms and draws their order. Names are the servers' short
-// names, in the order of Servers.
-func (c Config) Plan(run string, start time.Time, names []string) (*results.Plan, error) {
+// names, in the order of Servers; client is the client's.
+func (c Config) Plan(run string, start time.Time, names []string, client string) (*results.Plan, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	p := &results.Plan{Schema: results.Schema, Run: run, Preset: c.Preset, Seed: c.Seed, Start: start.UTC(), Servers: names, Require: c.Require, Trials: c.Trials}
+	p := &results.Plan{Schema: results.Schema, Run: run, Preset: c.Preset, Seed: c.Seed, Start: start.UTC(), Servers: names, Client: client, Require: c.Require, Trials: c.Trials}
 	add := func(f results.Factors) {
 		f.CallsPerLane = c.Calls
-		f.Servers = names
+		f.Servers, f.Client = names, client
 		if f.Class == "" {
 			f.Class = results.ClassIdentical
 			if len(names) > 1 {
