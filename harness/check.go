@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"gaia/results"
 )
@@ -450,23 +449,6 @@ func (k *call) ids() string {
 	return s
 }
 
-// sweep goes once over the log, from its end: a record may not stand before
-// one whose call had ended when its own began. The log is its own witness of
-// the order; the instants are the lanes'.
-func (c *checker) sweep() {
-	first := placed{call: &call{CallRecord: CallRecord{End: math.MaxInt64}}}
-	for i := len(c.placed) - 1; i >= 0; i-- {
-		p := c.placed[i]
-		if first.call.End < p.call.Start {
-			c.order.add("line %d (%s) stands before line %d (%s), whose call ended %v before the other began",
-				p.line, p.call.name(), first.line, first.call.name(), time.Duration(p.call.Start-first.call.End))
-		}
-		if p.call.End < first.call.End {
-			first = p
-		}
-	}
-}
-
 // prefix marks the log's first size bytes.
 func prefix(dir string, size int64) (LogMark, error) {
 	f, err := os.Open(filepath.Join(dir, logName))
@@ -493,51 +475,4 @@ func lockLeft(dir string) (results.Promise, error) {
 		}
 	}
 	return f.promise(PromiseNoLock, "%s is gone", lockName), nil
-}
-
-// starving counts what each lane had begun when the first one was done:
-// until then all competed, and none may be under half their mean. A call in
-// flight counts, or a trial of few calls would always fail.
-func starving(histories []History) results.Promise {
-	if slices.ContainsFunc(histories, func(h History) bool { return h.Tapped }) {
-		return starvingClients(histories)
-	}
-	var f findings
-	end, lanes := int64(math.MaxInt64), 0
-	for _, h := range histories {
-		if h.Victim {
-			continue
-		}
-		lanes++
-		var last int64
-		if n := len(h.Calls); n > 0 {
-			last = h.Calls[n-1].End
-		}
-		end = min(end, last)
-	}
-	counts, total := make([]int, len(histories)), 0
-	for i, h := range histories {
-		for _, r := range h.Calls {
-			if r.Call > 0 && r.Start <= end && !h.Victim {
-				counts[i]++
-				total++
-			}
-		}
-	}
-	if lanes == 0 {
-		f.add("no lane was left to tell")
-		return f.promise(PromiseNoStarving, "")
-	}
-	mean := float64(total) / float64(lanes)
-	least := math.MaxInt
-	for i, h := range histories {
-		if h.Victim {
-			continue
-		}
-		least = min(least, counts[i])
-		if float64(counts[i]) < mean/2 {
-			f.add("lane %d had begun %d calls when the first lane was done; the mean is %.1f", h.Lane, counts[i], mean)
-		}
-	}
-	return f.promise(PromiseNoStarving, "at least %d calls a lane when the first was done, mean %.1f", least, mean)
 }

@@ -1,11 +1,6 @@
 package harness
 
-import (
-	"math"
-	"slices"
-
-	"gaia/results"
-)
+import "slices"
 
 // tappedCalls are calls of real clients. They bear no marks, but their answers
 // name what they made: each record is laid to the oldest call that says that
@@ -102,34 +97,4 @@ func (k *call) tappedDiffers(r, previous logRecord) string {
 		}
 	}
 	return ""
-}
-
-// starvingClients compares how long real clients waited for an answer: they
-// set their own pace, so that counting their calls would say nothing. None
-// may be served at under half the mean rate while it waits.
-func starvingClients(histories []History) results.Promise {
-	const few = 10
-	var f findings
-	rates, total := make([]float64, len(histories)), 0.0
-	for i, h := range histories {
-		waited, answered := 0.0, 0
-		for _, c := range h.Calls {
-			if c.Answered() {
-				waited += float64(c.End-c.Start) / 1e9
-				answered++
-			}
-		}
-		if answered < few {
-			return results.Promise{Name: PromiseNoStarving, Skipped: true, Detail: "a client made too few calls to tell; at least 10 are needed"}
-		}
-		rates[i] = float64(answered) / math.Max(waited, 1e-9)
-		total += rates[i]
-	}
-	mean := total / float64(len(histories))
-	for i, h := range histories {
-		if rates[i] < mean/2 {
-			f.add("lane %d was served at %.1f calls a second while it waited; the mean is %.1f", h.Lane, rates[i], mean)
-		}
-	}
-	return f.promise(PromiseNoStarving, "every client was served at %.1f calls a second or more while it waited, mean %.1f", slices.Min(rates), mean)
 }

@@ -106,9 +106,9 @@ func runClient(ctx context.Context, o *order, at int64) (report, error) {
 	}
 	d.Stderr = said.lastLine()
 	if len(h.Calls) == 0 {
-		why := "its client made no call"
+		why := "it made no call"
 		if failure != nil {
-			why = "its client made no call: " + printable(failure.Error())
+			why += ": " + printable(failure.Error())
 		}
 		return report{Failed: &failed{Reason: why, Stderr: d.Stderr}}, nil
 	}

@@ -17,17 +17,18 @@ func usagef(format string, args ...any) error {
 	return fmt.Errorf("%w: "+format, append([]any{ErrUsage}, args...)...)
 }
 
-// A StartError is returned when a lane or its server can't start or doesn't
-// speak the six verbs. Every process of the trial has ended.
+// A StartError is returned when a lane's server can't start or doesn't speak
+// the six verbs, or when its client makes no call. Every process of the trial has ended.
 type StartError struct {
 	Lane    int    // from 1
+	What    string // "server" or "client"
 	Command string // as it was run, paths cut to their base names
 	Reason  string // one line, safe to print
 	Stderr  string // the last line it said, safe to print; may be empty
 }
 
 func (e *StartError) Error() string {
-	s := fmt.Sprintf("lane %d: server %q can't start: %s", e.Lane, e.Command, e.Reason)
+	s := fmt.Sprintf("lane %d: %s %q can't start: %s", e.Lane, e.What, e.Command, e.Reason)
 	if e.Stderr != "" {
 		s += "; it said: " + e.Stderr
 	}

@@ -15,9 +15,10 @@ import (
 
 // Lane is the body of the hidden `gaia lab lane`: it reads its order from in,
 // starts its server, registers, reports ready, waits for the others, works,
-// and reports; or it starts a real client once all are ready. It returns when its server has ended: nil after a whole report,
-// an error when in ended early or ctx was cancelled (the lab has given up).
-// A server that doesn't start is reported to the lab and is no error here.
+// and reports; or it starts a real client once all are ready. It returns when
+// its server has ended: nil after a whole report, an error when in ended early
+// or ctx was cancelled (the lab has given up). A server that doesn't start is
+// reported to the lab and is no error here.
 func Lane(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
