@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rivo/uniseg"
 	"github.com/spf13/cobra"
 )
 
@@ -112,7 +113,7 @@ func commands(root *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-func TestEveryCommandHasAnExampleAndTheReadingRuleInItsHelp(t *testing.T) {
+func TestEveryHelpHasAnExampleAndTheReadingRuleAndFitsATerminal(t *testing.T) {
 	var began bool
 	commands(newRootCommand(testApp(t, t.TempDir(), 0), &began), func(cmd *cobra.Command) {
 		if cmd.Example == "" && !strings.HasPrefix(cmd.CommandPath(), "gaia completion ") {
@@ -122,6 +123,11 @@ func TestEveryCommandHasAnExampleAndTheReadingRuleInItsHelp(t *testing.T) {
 		cmd.SetOut(&out)
 		if err := cmd.Help(); err != nil {
 			t.Error(err)
+		}
+		for line := range strings.Lines(out.String()) {
+			if w := uniseg.StringWidth(strings.TrimSuffix(line, "\n")); w > 80 && !strings.HasPrefix(cmd.CommandPath(), "gaia completion") && cmd.Name() != "lab" && !strings.HasPrefix(line, "  lab ") {
+				t.Errorf("%s: %d columns: %s", cmd.CommandPath(), w, line)
+			}
 		}
 		help := strings.Join(strings.Fields(out.String()), " ")
 		if !strings.Contains(help, readingRule) {

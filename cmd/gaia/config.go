@@ -33,6 +33,7 @@ home directory and the clients' own global folders, however they are spelled.`,
 	cmd.Flags().StringVar(&dir, "out", "", "the `folder` that the client reads its configuration from")
 	cmd.Flags().BoolVar(&write, "write", false, "write the file; without, it is only shown")
 	cmd.Flags().BoolVar(&force, "force", false, "replace a file that holds something else")
+	cobra.CheckErr(cmd.RegisterFlagCompletionFunc("client", oneOf(string(clients.Codex), string(clients.Claude))))
 	for _, name := range []string{"client", "out"} {
 		cobra.CheckErr(cmd.MarkFlagRequired(name))
 	}

@@ -21,7 +21,7 @@ import (
 func newDemoCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
-		Short: "Watch three server processes exchange messages, and verify the log",
+		Short: "Watch three servers exchange messages, and verify",
 		Long: `Demo starts three server processes on a temporary data directory, plays an
 exchange of three actors through them, tells it step by step, and verifies the
 log as evidence. Your own data directory isn't touched, and nothing is kept.`,

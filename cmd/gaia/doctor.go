@@ -19,7 +19,7 @@ import (
 func newDoctorCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Examine the data directory, its lock, and what is known of lanes",
+		Short: "Examine the data directory, its lock and the evidence",
 		Long: `Doctor reads everything and writes nothing. It exits 1 for an address that this
 bus never minted and for a correlation issuer that is about to run out, and 3
 for a log that can't be read or replayed. A busy lock is no finding.`,

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -46,6 +47,7 @@ func TestScript(t *testing.T) {
 			"age":       cmdAge,
 			"unescape":  cmdUnescape,
 			"same-tree": cmdSameTree,
+			"files":     cmdFiles,
 		},
 	})
 }
@@ -71,6 +73,19 @@ func cmdAbsent(ts *testscript.TestScript, neg bool, args []string) {
 		if _, err := os.Lstat(ts.MkAbs(name)); (err == nil) != neg {
 			ts.Fatalf("%s: exists %v", name, err == nil)
 		}
+	}
+}
+
+// cmdFiles wants that a directory holds just these: files dir name...
+func cmdFiles(ts *testscript.TestScript, neg bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	names := []string{}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, args[1:]) {
+		ts.Fatalf("%s holds %q, want %q", args[0], names, args[1:])
 	}
 }
 

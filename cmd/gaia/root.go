@@ -34,6 +34,7 @@ func newRootCommand(a *app, began *bool) *cobra.Command {
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.dataDir, "data-dir", "", "the bus's `directory` (default: GAIA_INTERAGENT_DATA_DIR, else the platform's)")
 	f.Var(&a.flags.output, "output", "json or text (default: text on a terminal, else json)")
+	cobra.CheckErr(root.RegisterFlagCompletionFunc("output", oneOf("json", "text")))
 	f.BoolVar(&a.flags.pretty, "pretty", false, "print JSON indented by two spaces")
 	f.BoolVar(&a.flags.quiet, "quiet", false, "print the result alone, as JSON")
 
@@ -62,7 +63,8 @@ func newRootCommand(a *app, began *bool) *cobra.Command {
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.Example = "  source <(gaia completion bash)\n  gaia completion powershell | Out-String | Invoke-Expression"
 	}
-	root.SetUsageTemplate(root.UsageTemplate() + "\n" + strings.Replace(readingRule, " to follow", "\nto follow", 1) + "\n")
+	usage := strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80")
+	root.SetUsageTemplate(usage + "\n" + strings.Replace(readingRule, " to follow", "\nto follow", 1) + "\n")
 	prepare(a, root, began)
 	return root
 }
@@ -108,6 +110,11 @@ func prepare(a *app, cmd *cobra.Command, began *bool) {
 		*began = true
 		return run(cmd, args)
 	}
+}
+
+// oneOf completes a flag that takes one of a few words.
+func oneOf(words ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 }
 
 // newHelpCommand replaces cobra's, which answers an unknown topic with exit 0.

@@ -13,7 +13,7 @@ import (
 func newStatusCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Show the actors, what waits for them, and checkouts that two share",
+		Short: "Show the actors, their mail, and shared checkouts",
 		Long: `Status reports; it refuses and locks nothing. An actor is online while it was
 seen (register, inbox, ack, heartbeat) within 30 s before the newest record.
 Online actors that declare the same cwd= are grouped: two sessions in one

@@ -13,7 +13,7 @@ func newToolsCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "tools",
 		Short:   "List what the MCP server offers, as it answers tools/list",
-		Long:    "Tools asks the MCP server itself. Six verbs are the whole surface; there is no seventh.",
+		Long:    "Tools asks the MCP server itself. Six verbs are the whole surface; there is no\nseventh.",
 		Example: "  gaia tools --pretty",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -15,7 +15,7 @@ func newUnlockCommand(a *app) *cobra.Command {
 	var apply bool
 	cmd := &cobra.Command{
 		Use:   "unlock",
-		Short: "Look at the log's lock; release one whose owner is proven dead",
+		Short: "Look at the lock; release it if its owner is dead",
 		Long: `Unlock shows the lock. With --apply it releases one whose owner the kernel
 proves dead, and no other: breaking a lock that may be held is a race that ends
 with two writers. For any other it prints the steps for a person.`,

@@ -12,7 +12,8 @@ var verbHelp = map[core.Verb]verbDoc{
 call themselves. With --ref it updates that actor in place. Capabilities are
 declarations that nothing is decided by; cwd= and branch= feed the report of
 two sessions in one checkout (see gaia status).`,
-		example: `  gaia register --actorId builder --kind claude-code --capabilities cwd=C:/repos/ga,branch=main
+		example: `  gaia register --actorId builder --kind claude-code \
+    --capabilities cwd=C:/repos/ga,branch=main
   gaia register --actorId builder --ref act-0002 --quiet`,
 	},
 	core.Send: {
@@ -20,8 +21,8 @@ two sessions in one checkout (see gaia status).`,
 		long: `Send leaves a message in an actor's inbox. Delivery isn't agreement. Authority
 that a message asks for is advisory at most: read, observe, suggest, draft,
 report. Anything else is denied, the denial is recorded, and the message goes.`,
-		example: `  gaia send --from gaia --to builder --text "Add the cancellation test." --expectsReply
-  git diff | gaia send --from builder --to act-0003 --text - --requestedAuthority report`,
+		example: `  gaia send --from gaia --to builder --text "Add the test." --expectsReply
+  git diff | gaia send --from builder --to act-0003 --text -`,
 	},
 	core.Inbox: {
 		short: "Read an actor's waiting messages",
@@ -36,12 +37,12 @@ report. Anything else is denied, the denial is recorded, and the message goes.`,
 	},
 	core.Heartbeat: {
 		short:   "Say that an actor is alive",
-		long:    "Heartbeat keeps an actor online. An actor unseen for 30 s is shown as stale, and stays addressable.",
+		long:    "Heartbeat keeps an actor online. An actor unseen for 30 s is shown as stale, and\nstays addressable.",
 		example: "  gaia heartbeat --actorId builder",
 	},
 	core.Handoff: {
 		short:   "Hand work over",
-		long:    "Handoff moves work to another actor, and no authority: authorityTransferred is always [].",
-		example: `  gaia handoff --from builder --to reviewer --summary "Candidate ready on feat/voicings; review only."`,
+		long:    "Handoff moves work to another actor, and no authority: authorityTransferred is\nalways [].",
+		example: "  gaia handoff --from builder --to reviewer --summary \"Ready; review only.\"",
 	},
 }

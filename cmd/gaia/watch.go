@@ -25,7 +25,7 @@ begins behind record N, and --after 0 with the first.
 With --for it waits for the next message to one actor, prints that, and ends
 with 0, or with 1 when --timeout passes first: a hook's way to wake an agent
 without polling the bus. Pass --after with the number of records that the agent
-has seen (gaia state, counters.event), or a message that came in between is missed.`,
+has seen (events in gaia status), or a message that came in between is missed.`,
 		Example: "  gaia watch\n  gaia watch --after 0 --output json\n  gaia watch --for builder --timeout 10m",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
