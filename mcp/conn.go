@@ -31,8 +31,8 @@ var surface = map[string]bool{
 // and the pipe's own back-pressure stops the client.
 const maxLoad = 64 << 20
 
-// requestCost is what a request costs beside its bytes.
-const requestCost = 4 << 10
+// requestCost is about what a request costs beside its bytes.
+const requestCost = 8 << 10
 
 // A conn is the wire under one session. The SDK sees well-formed requests
 // whose ids are numbers that count up, and every tools/call with that number
@@ -51,7 +51,7 @@ type conn struct {
 	load     int
 	maxLoad  int
 	turns    []*request // unfinished tools/calls in arrival order
-	outbox   []reply    // not yet written
+	outbox   [][]byte   // lines not yet written
 	writing  bool       // somebody is emptying the outbox
 	unsent   int        // replies in the outbox or being written
 	gone     bool       // the output is broken
@@ -61,12 +61,6 @@ type conn struct {
 	over    chan struct{} // closed once ended
 	settled chan struct{} // closed once ended and no commit is in flight or to come
 	idle    chan struct{} // closed once ended and every reply is written
-}
-
-// A reply is a line on its way out, and what it held of the load.
-type reply struct {
-	line []byte
-	size int
 }
 
 // A request is one that awaits its reply.
@@ -414,16 +408,15 @@ func (c *conn) reply(id jsontext.Value, body []byte, r *request) {
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	size := len(line) + requestCost
 	if r != nil {
 		// The client may use the id again as soon as it has read the reply.
 		delete(c.requests, r.n)
 		delete(c.ids, r.key)
 		c.load -= r.size
 	}
-	c.load += size
+	c.load += len(line)
 	c.unsent++
-	c.outbox = append(c.outbox, reply{line, size})
+	c.outbox = append(c.outbox, line)
 	if !c.writing {
 		c.writing = true
 		go c.empty()
@@ -437,17 +430,17 @@ func (c *conn) empty() {
 	for len(c.outbox) > 0 {
 		batch := c.outbox
 		c.outbox = nil
-		for _, r := range batch {
+		for _, line := range batch {
 			if !c.gone {
 				c.mu.Unlock()
-				_, err := c.out.Write(r.line)
+				_, err := c.out.Write(line)
 				c.mu.Lock()
 				if err != nil {
 					c.gone = true
 					c.endLocked(io.EOF)
 				}
 			}
-			c.load -= r.size
+			c.load -= len(line)
 			c.unsent--
 			c.room.Broadcast()
 			c.check()
