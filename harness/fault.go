@@ -86,9 +86,10 @@ func Failpoint(spec string, stderr io.Writer) (hook func(step string), err error
 	var seen atomic.Int64
 	return func(step string) {
 		if step == at && seen.Add(1) == n {
-			// One write: the line must not be cut.
-			_, _ = io.WriteString(stderr, parkedLine+step+"\n")
-			time.Sleep(parkFor)
+			// The lane may stop this process before the sleep has begun.
+			end := time.Now().Add(parkFor)
+			_, _ = io.WriteString(stderr, parkedLine+step+"\n") // one write: the line must not be cut
+			time.Sleep(time.Until(end))
 		}
 	}, nil
 }
