@@ -69,7 +69,7 @@ func (s *Server) commit(r *request, phases *eventlog.Phases) (Envelope, error) {
 	}
 	var d core.Decision
 	panicked := false
-	receipt, err := s.log.Update(r.ctx, func(state *core.State) (events []core.Event) {
+	receipt, err := s.update(r.ctx, func(state *core.State) (events []core.Event) {
 		r.locked.Store(true)
 		// Caught here, so that the log and its lock never see it.
 		defer func() {

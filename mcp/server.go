@@ -39,6 +39,7 @@ type Server struct {
 
 	// Tests set these to others.
 	decide   func(*core.State, core.Command) core.Decision
+	update   func(context.Context, func(*core.State) []core.Event) (eventlog.Receipt, error)
 	patience time.Duration
 	maxLoad  int
 }
@@ -47,7 +48,7 @@ type Server struct {
 func NewServer(c Config) *Server {
 	s := &Server{
 		log: c.Log, clock: c.Clock, version: c.Version, stderr: io.Discard, tools: tools(),
-		decide: core.Decide, patience: patience, maxLoad: maxLoad,
+		decide: core.Decide, update: c.Log.Update, patience: patience, maxLoad: maxLoad,
 	}
 	if s.clock == nil {
 		s.clock = time.Now
