@@ -175,6 +175,7 @@ func TestCheckerRejectsForgeries(t *testing.T) {
 		"invalid UTF-8":                 {PromiseWholeLines, add("{\"type\":\"\xff\"}")},
 		"two objects on a line":         {PromiseWholeLines, add(`{"type":"x"}{"type":"x"}`)},
 		"a carriage return":             {PromiseWholeLines, add("{\"type\":\"x\"}\r")},
+		"a space at the end":            {PromiseWholeLines, add(`{"type":"x"} `)},
 		"NULs":                          {PromiseWholeLines, add("\x00\x00")},
 		"a BOM":                         {PromiseWholeLines, func(f *forgery) { f.lines[0] = "\ufeff" + f.lines[0] }},
 		"a known type, a member wrong":  {PromiseWholeLines, func(f *forgery) { swap(f, `"messageIds":["msg-0002"]`, `"messageIds":"msg-0002"`) }},

@@ -107,7 +107,7 @@ func parseLine(line []byte) (r logRecord, err error) {
 	if jsontext.Value(line).Kind() != '{' {
 		return r, errors.New("not a JSON object")
 	}
-	if bytes.ContainsAny(line[:1], " \t\r") || bytes.HasSuffix(line, []byte("\r")) {
+	if len(bytes.TrimSpace(line)) != len(line) {
 		return r, errors.New("white space around the object")
 	}
 	err = json.Unmarshal(line, &r)
