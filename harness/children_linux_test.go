@@ -3,6 +3,7 @@ package harness
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -29,4 +30,26 @@ func children(t *testing.T) (left []string) {
 		}
 	}
 	return left
+}
+
+// unwaited lists this process's own children that have ended and that nobody
+// waited for.
+func unwaited(t *testing.T) (dead []string) {
+	t.Helper()
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range stats {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue
+		}
+		// pid (name) state parent …
+		fields := strings.Fields(string(text[strings.LastIndex(string(text), ")")+1:]))
+		if len(fields) > 1 && fields[0] == "Z" && fields[1] == strconv.Itoa(os.Getpid()) {
+			dead = append(dead, string(text))
+		}
+	}
+	return dead
 }

@@ -9,3 +9,8 @@ func children(t *testing.T) []string {
 	t.Helper()
 	return nil
 }
+
+func unwaited(t *testing.T) []string {
+	t.Helper()
+	return nil
+}

@@ -9,9 +9,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -94,6 +96,9 @@ func serveFake(f *fakeServer) error {
 	case "silent": // never answers anything
 		_, err := io.Copy(io.Discard, os.Stdin)
 		return err
+	case "stubborn": // heeds neither the end of its input nor a signal
+		signal.Ignore(os.Interrupt, syscall.SIGTERM)
+		select {}
 	case "chatters":
 		fmt.Println("Listening…")
 	case "exits":

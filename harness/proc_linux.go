@@ -48,13 +48,9 @@ func cpuOf(p *os.Process) time.Duration {
 func peakOf(*os.ProcessState) int64 { return 0 }
 
 // adoptOrphans makes what a killed lane leaves behind this process's
-// children, so that they can be waited for.
-func adoptOrphans(on bool) {
-	v := uintptr(0)
-	if on {
-		v = 1
-	}
-	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, v, 0, 0, 0) // without it they are init's
+// children, from now on, so that they can be waited for.
+func adoptOrphans() {
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it they are init's
 }
 
 // reapOrphans waits for the ended ones of a group.

@@ -49,21 +49,24 @@ func (t *tree) kill() {
 	}
 }
 
-// drain waits until nothing that a killed lane started runs any more, and
-// ends it when grace is over. The lane itself was waited for.
-func (t *tree) drain(cmd *exec.Cmd, grace time.Duration) {
-	leader := cmd.Process.Pid
-	for end := time.Now().Add(grace); ; time.Sleep(2 * time.Millisecond) {
-		reapOrphans(leader)
-		if errors.Is(unix.Kill(-leader, 0), unix.ESRCH) {
-			break
-		}
-		if time.Now().After(end) {
-			_ = unix.Kill(-leader, unix.SIGKILL)
-			break
+// drain waits until nothing that was started runs any more, what killed lanes
+// and killed taps left behind included, and ends it when grace is over. The
+// lanes themselves were waited for.
+func (t *tree) drain(grace time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for end := time.Now().Add(grace); len(t.groups) > 0; time.Sleep(2 * time.Millisecond) {
+		over := time.Now().After(end)
+		for leader := range t.groups {
+			if over {
+				_ = unix.Kill(-leader, unix.SIGKILL)
+			}
+			reapOrphans(leader)
+			if over || errors.Is(unix.Kill(-leader, 0), unix.ESRCH) {
+				delete(t.groups, leader)
+			}
 		}
 	}
-	t.left(cmd)
 }
 
 // close ends everything that is left and frees the tree.

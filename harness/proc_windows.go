@@ -46,14 +46,33 @@ func (t *tree) adopt(cmd *exec.Cmd) error {
 }
 
 // left says that a lane has ended in good order: it waited for its server.
+// The job keeps count.
 func (t *tree) left(*exec.Cmd) {}
 
 // kill ends everything that is left, at once.
 func (t *tree) kill() { _ = windows.TerminateJobObject(t.job, 1) }
 
-// drain leaves what a killed lane started to the job's end: its server ends
-// by itself at the end of its input. The lane itself was waited for.
-func (t *tree) drain(*exec.Cmd, time.Duration) {}
+// drain waits until nothing that was started runs any more, what killed lanes
+// and killed taps left behind included, and ends it when grace is over. The
+// lanes themselves were waited for.
+func (t *tree) drain(grace time.Duration) {
+	for end := time.Now().Add(grace); ; time.Sleep(2 * time.Millisecond) {
+		// JOBOBJECT_BASIC_ACCOUNTING_INFORMATION
+		var info struct {
+			times                                 [4]int64
+			faults, processes, active, terminated uint32
+		}
+		err := windows.QueryInformationJobObject(t.job, windows.JobObjectBasicAccountingInformation,
+			uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
+		if err == nil && info.active == 0 {
+			return
+		}
+		if err != nil || time.Now().After(end) {
+			t.kill()
+			return
+		}
+	}
+}
 
 // close ends everything that is left and frees the tree.
 func (t *tree) close() {
@@ -139,4 +158,4 @@ func times(process windows.Handle) time.Duration {
 }
 
 // What a killed lane leaves behind is in the job.
-func adoptOrphans(bool) {}
+func adoptOrphans() {}

@@ -34,10 +34,7 @@ func (t *trial) run(ctx context.Context) (at int64, err error) {
 		return 0, err
 	}
 	defer t.tree.close()
-	if t.fault.Kind == FaultKillClient {
-		adoptOrphans(true)
-		defer adoptOrphans(false)
-	}
+	adoptOrphans()
 	n := t.Factors.Lanes
 	t.events = make(chan laneEvent, 4*n) // a lane sends at most three
 	defer func() {
@@ -75,6 +72,7 @@ func (t *trial) run(ctx context.Context) (at int64, err error) {
 			return 0, err
 		}
 	}
+	t.tree.drain(serverGrace) // what is checked must stand still
 	return at, nil
 }
 
@@ -177,11 +175,12 @@ func (t *trial) hear(ctx context.Context, limit <-chan time.Time, doing string) 
 		_ = l.cmd.Wait() // its status is in ProcessState
 		victim := e.lane == 0 && t.fault.Kind == FaultKillClient && l.ready != nil
 		if victim {
-			t.tree.drain(l.cmd, serverGrace)
 			return nil
 		}
 		if l.done != nil {
-			t.tree.left(l.cmd)
+			if t.Client == "" { // a client may have killed its tap, and left a server
+				t.tree.left(l.cmd)
+			}
 			return nil
 		}
 		why := l.cmd.ProcessState.String()
@@ -213,4 +212,5 @@ func (t *trial) giveUp() {
 			_ = l.cmd.Wait()
 		}
 	}
+	t.tree.drain(time.Second) // lanes that were forced left their servers to us
 }

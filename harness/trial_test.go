@@ -152,15 +152,19 @@ func TestSpecsThatMeanNothingAreRefused(t *testing.T) {
 
 func TestCancelledTrialLeavesNoProcess(t *testing.T) {
 	for name, when := range map[string]func(spec TrialSpec){
-		"before it begins":   nil,
-		"while lanes start":  func(spec TrialSpec) { awaitFile(t, historyFile(spec.Work, 1)) },
-		"while lanes work":   func(spec TrialSpec) { awaitCalls(t, spec.Work, 3, 3) },
-		"while a lane hangs": func(spec TrialSpec) { awaitFile(t, historyFile(spec.Work, 1)) },
+		"before it begins":         nil,
+		"while lanes start":        func(spec TrialSpec) { awaitFile(t, historyFile(spec.Work, 1)) },
+		"while lanes work":         func(spec TrialSpec) { awaitCalls(t, spec.Work, 3, 3) },
+		"while a lane hangs":       func(spec TrialSpec) { awaitFile(t, historyFile(spec.Work, 1)) },
+		"while a lane is stubborn": func(spec TrialSpec) { awaitFile(t, historyFile(spec.Work, 1)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := fakeSpec(t, 3, 1_000_000)
 			if name == "while a lane hangs" {
 				spec.Servers = []string{`"` + spec.Self[0] + `" bad silent`}
+			}
+			if name == "while a lane is stubborn" {
+				spec.Servers = []string{`"` + spec.Self[0] + `" bad stubborn`}
 			}
 			cause := errors.New("told to stop")
 			ctx, cancel := context.WithCancelCause(t.Context())
@@ -177,6 +181,9 @@ func TestCancelledTrialLeavesNoProcess(t *testing.T) {
 			}
 			if left := children(t); len(left) > 0 {
 				t.Errorf("still running: %v", left)
+			}
+			if dead := unwaited(t); len(dead) > 0 {
+				t.Errorf("never waited for: %v", dead)
 			}
 		})
 	}
