@@ -132,7 +132,11 @@ func (c *conn) accept(line []byte) jsonrpc.Message {
 	case m.id == nil:
 		return c.notification(m)
 	}
+	r := &request{id: m.id, key: idKey(m.id), size: len(line) + requestCost}
 	switch {
+	case c.inFlight(r.key) != nil:
+		c.refuse(nil, invalidRequest(fmt.Sprintf("id %s is in flight already", brief(string(m.id)))))
+		return nil
 	case m.method == "ping":
 		c.reply(m.id, []byte(`"result":{}`), nil)
 		return nil
@@ -143,7 +147,6 @@ func (c *conn) accept(line []byte) jsonrpc.Message {
 		c.refuse(m.id, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "invalid params: want an object"})
 		return nil
 	}
-	r := &request{id: m.id, key: idKey(m.id), size: len(line) + requestCost}
 	req := &jsonrpc.Request{Method: m.method, Params: []byte(m.params)}
 	if m.method == "tools/call" {
 		t, bad := parseToolCall(m.params)
@@ -191,28 +194,26 @@ func (c *conn) notification(m message) jsonrpc.Message {
 				return nil
 			})
 		}
-		c.mu.Lock()
-		r := c.ids[idKey(id)]
-		c.mu.Unlock()
-		if r != nil && r.cancel != nil {
+		if r := c.inFlight(idKey(id)); r != nil && r.cancel != nil {
 			r.cancel(errCancelled)
 		}
 	}
 	return nil
 }
 
-// enter registers a request, unless its id is in flight or nothing new may
-// start.
+// inFlight is the request that bears an id and has no reply yet, or nil.
+func (c *conn) inFlight(key string) *request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.ids[key]
+}
+
+// enter registers a request, unless nothing new may start.
 func (c *conn) enter(r *request) bool {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.ended {
-		c.mu.Unlock()
-		c.refuse(r.id, &jsonrpc.Error{Code: codeShuttingDown, Message: errShutdown.Error()})
-		return false
-	}
-	if c.ids[r.key] != nil {
-		c.mu.Unlock()
-		c.refuse(nil, invalidRequest(fmt.Sprintf("id %s is in flight already", brief(string(r.id)))))
+		c.replyLocked(r.id, errorMember(&jsonrpc.Error{Code: codeShuttingDown, Message: errShutdown.Error()}), nil)
 		return false
 	}
 	c.last++
@@ -225,7 +226,6 @@ func (c *conn) enter(r *request) bool {
 			close(r.ready)
 		}
 	}
-	c.mu.Unlock()
 	return true
 }
 
@@ -398,16 +398,18 @@ func (c *conn) refuse(id jsontext.Value, e *jsonrpc.Error) { c.reply(id, errorMe
 // never waits for the client: a client that writes all its requests before it
 // reads any reply would wait for us.
 func (c *conn) reply(id jsontext.Value, body []byte, r *request) {
-	line := make([]byte, 0, len(body)+len(id)+32)
-	line = append(line, `{"jsonrpc":"2.0","id":`...)
-	if id == nil {
-		line = append(line, `null`...)
-	}
-	line = append(append(append(line, id...), ','), body...)
-	line = append(line, "}\n"...)
-
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.replyLocked(id, body, r)
+}
+
+func (c *conn) replyLocked(id jsontext.Value, body []byte, r *request) {
+	if id == nil {
+		id = jsontext.Value("null")
+	}
+	line := make([]byte, 0, len(body)+len(id)+32)
+	line = append(append(line, `{"jsonrpc":"2.0","id":`...), id...)
+	line = append(append(append(line, ','), body...), "}\n"...)
 	if r != nil {
 		// The client may use the id again as soon as it has read the reply.
 		delete(c.requests, r.n)

@@ -1,16 +1,12 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
-	"runtime/debug"
-	"slices"
 	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"gaia/core"
@@ -135,44 +131,3 @@ func (s *Server) lockIsForeign() bool {
 	st, err := eventlog.InspectLock(s.log.Dir())
 	return err == nil && st.State != eventlog.LockFree && st.PID != os.Getpid()
 }
-
-// session makes the SDK's server for one connection.
-func (s *Server) session(c *conn) *sdk.Server {
-	srv := sdk.NewServer(
-		&sdk.Implementation{Name: core.ServerName, Version: s.version},
-		&sdk.ServerOptions{
-			Instructions: instructions,
-			// Set, or the SDK would announce logging and list changes too.
-			Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-		})
-	for _, t := range s.tools {
-		srv.AddTool(t, func(_ context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return s.callTool(c, req)
-		})
-	}
-	order := map[string]int{}
-	for i, v := range core.Verbs() {
-		order[string(v)] = i
-	}
-	srv.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
-		return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
-			// A panic here would take the whole process with it, and every
-			// other call in flight.
-			defer func() {
-				if p := recover(); p != nil {
-					fmt.Fprintf(s.stderr, "gaia: error: %s panicked: %v\n%s", method, p, debug.Stack())
-					res, err = nil, errPanic
-				}
-			}()
-			res, err = next(ctx, method, req)
-			if list, ok := res.(*sdk.ListToolsResult); ok && list != nil {
-				slices.SortFunc(list.Tools, func(a, b *sdk.Tool) int { return cmp.Compare(order[a.Name], order[b.Name]) })
-			}
-			return res, err
-		}
-	})
-	return srv
-}
-
-var errPanic = &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
-	Message: "internal error: this call failed and wrote nothing; the server goes on; what happened is on its stderr, please report it"}

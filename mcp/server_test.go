@@ -181,6 +181,18 @@ func TestInstructionsSayWhatAgentsMustKnow(t *testing.T) {
 	}
 }
 
+func TestTheLateHandshakeNegotiatesAsTheSDKDoes(t *testing.T) {
+	s := newTestServer(t, eventlog.Options{})
+	for asked, want := range map[string]string{
+		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25",
+		"2026-07-28": "2025-11-25", "1999-01-01": "2025-11-25", "": "2025-11-25",
+	} {
+		if got := s.welcome(asked).ProtocolVersion; got != want {
+			t.Errorf("asked for %q: got %q, want %q", asked, got, want)
+		}
+	}
+}
+
 func TestBodiesArriveWhole(t *testing.T) {
 	c := connect(t, newTestServer(t, eventlog.Options{}))
 	call(t, c, "register", obj{"actorId": "a"})
