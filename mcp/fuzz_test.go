@@ -14,7 +14,7 @@ import (
 // Any bytes in: one reply to each line that wants one, nothing else out, and
 // the log still valid. The corpus is what the conversations send.
 //
-//	go test ./mcp -run '^$' -fuzz FuzzSession -fuzztime 30s
+//	go test ./mcp -run '^$' -fuzz FuzzSession -fuzztime 30s -fuzzminimizetime 5x
 func FuzzSession(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {
