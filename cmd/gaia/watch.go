@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -105,6 +106,11 @@ func (a *app) watch(ctx context.Context, w watch) error {
 			return err
 		}
 		return errFound
+	}, func() error {
+		if readerGone(a.stdout) {
+			return io.ErrClosedPipe
+		}
+		return nil
 	})
 	switch {
 	case errors.Is(err, errFound), gone(err):

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -92,6 +94,26 @@ func TestWatchForAnActorEndsWithItsNextMessageAndNoOther(t *testing.T) {
 	must(t, dir, "handoff", "--from", "a", "--to", "c", "--summary", "work")
 	if line := await(t, out.lines); !strings.Contains(line, `"text":"work"`) || await(t, code) != exitOK {
 		t.Errorf("got %q", line)
+	}
+}
+
+func TestWatchEndsWhenItsReaderIsGoneThoughNothingIsWritten(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a pipe can't be asked for its reader there")
+	}
+	dir := t.TempDir()
+	must(t, dir, "register", "--actorId", "a")
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	r.Close()
+	a, code := testApp(t, dir, 0), make(chan int, 1)
+	a.stdout = w
+	go func() { code <- a.run(t.Context(), []string{"watch"}) }()
+	if c := await(t, code); c != exitOK {
+		t.Errorf("exit %d", c)
 	}
 }
 

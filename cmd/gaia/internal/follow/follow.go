@@ -93,12 +93,16 @@ func (l *Log) failed(err error) error {
 // interval is how often a log is looked at: a stat, when nothing happened.
 const interval = 50 * time.Millisecond
 
-// Run polls until each returns an error, or ctx ends, which is its error.
-func (l *Log) Run(ctx context.Context, each func(eventlog.Line) error) error {
+// Run polls until each or idle returns an error, or ctx ends, whose cause is
+// its error. idle is asked between two looks.
+func (l *Log) Run(ctx context.Context, each func(eventlog.Line) error, idle func() error) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		if err := l.Poll(each); err != nil {
+			return err
+		}
+		if err := idle(); err != nil {
 			return err
 		}
 		select {
