@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -134,6 +137,43 @@ func TestEveryHelpHasAnExampleAndTheReadingRuleAndFitsATerminal(t *testing.T) {
 			t.Errorf("%s: help without the reading rule", cmd.CommandPath())
 		}
 	})
+}
+
+// The script readonly.txtar walks the directory around every reader. A command
+// that is in neither list was forgotten.
+func TestEveryCommandIsKnownToWriteOrProvenToOnlyRead(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join("testdata", "readonly.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	writes := []string{"register", "send", "inbox", "ack", "heartbeat", "handoff"}
+	elsewhere := []string{"lab", "demo", "help", "completion"} // never the user's bus: their own scripts say so
+	var began bool
+	for _, cmd := range newRootCommand(testApp(t, t.TempDir(), 0), &began).Commands() {
+		name := cmd.Name()
+		if slices.Contains(writes, name) || slices.Contains(elsewhere, name) {
+			continue
+		}
+		if !strings.Contains(string(script), "gaia "+name) {
+			t.Errorf("%s is neither known to write nor run by readonly.txtar", name)
+		}
+	}
+}
+
+func TestManyInitializersRegisterOneCoordinator(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "bus")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if r := runIn(t, dir, 0, "initialize", "--apply"); r.code != exitOK || !strings.Contains(r.stdout, `"ref":"act-0001"`) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	all.Wait()
+	if r := runIn(t, dir, 0, "events"); !strings.HasSuffix(r.stdout, "\"count\":1}\n") {
+		t.Errorf("events: %s", r.stdout)
+	}
 }
 
 func TestEveryFlagHasHelp(t *testing.T) {
