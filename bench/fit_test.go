@@ -78,6 +78,22 @@ func TestTheSameTrialsGiveTheSameFit(t *testing.T) {
 	}
 }
 
+func TestOneTrialALevelHasWideIntervalsAndNotNone(t *testing.T) {
+	var one []bench.Point
+	for i, p := range law(1000, .5, .001, .1, 1, 2, 3, 4, 6, 8) {
+		if i%10 == 0 {
+			one = append(one, p)
+		}
+	}
+	u, err := bench.FitUSL(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u.Lambda.Hi-u.Lambda.Lo < .02*u.Lambda.Value || u.Sigma.Hi-u.Sigma.Lo < .02 {
+		t.Errorf("λ %+v σ %+v", u.Lambda, u.Sigma)
+	}
+}
+
 func TestFitShowsInItsResidualsThatTheLawIsWrong(t *testing.T) {
 	points := law(1000, .5, .001, .01, 1, 2, 3, 4, 6, 8)
 	for i := range points {

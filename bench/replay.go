@@ -157,7 +157,7 @@ func readPath(ctx context.Context, dir string, replay bool) (time.Duration, erro
 		}
 		if i > 0 {
 			p := receipt.Phases
-			took = append(took, float64(p[eventlog.StepRead]+p[eventlog.StepDecode]+p[eventlog.StepFold]))
+			took = append(took, float64(p[eventlog.StepRead]+p[eventlog.StepFold]))
 		}
 	}
 	return time.Duration(max(results.Median(took), 1)), nil

@@ -37,7 +37,8 @@ type Estimate struct{ Value, Lo, Hi float64 }
 // λ is one lane's throughput, σ the share of a call that lanes do one after the
 // other (contention), κ the price that each pair of lanes pays for agreeing
 // (coherency). Residuals are relative, so that small and large counts weigh
-// the same; intervals come from 400 resamplings of the trials within their level.
+// the same; intervals come from 400 resamplings of the residuals, so that a law
+// that fits badly has wide ones.
 type USL struct {
 	Lambda, Sigma, Kappa Estimate
 	// Peak is the number of lanes with the highest throughput; infinite where
@@ -91,13 +92,21 @@ func FitUSL(points []Point) (*USL, error) {
 	const resamplings = 400
 	var spread [4][]float64
 	r := rand.New(rand.NewPCG(1, 2)) // fixed: a fit is a function of its points
+	// Residuals of all trials, as factors; three parameters have been spent.
+	var factors []float64
+	for _, n := range levels {
+		for _, x := range byLevel[n] {
+			factors = append(factors, math.Log(x/uslAt(best, float64(n))))
+		}
+	}
+	widen := math.Sqrt(float64(len(factors)) / float64(max(len(factors)-3, 1)))
 	again := make(map[int][]float64, len(byLevel))
 	for range resamplings {
 		for _, n := range levels { // not the map's order: the draws must be the same
-			xs := byLevel[n]
-			again[n] = slices.Grow(again[n][:0], len(xs))
-			for range xs {
-				again[n] = append(again[n], xs[r.IntN(len(xs))])
+			again[n] = slices.Grow(again[n][:0], len(byLevel[n]))
+			for range byLevel[n] {
+				f := widen * factors[r.IntN(len(factors))]
+				again[n] = append(again[n], uslAt(best, float64(n))*math.Exp(f))
 			}
 		}
 		p, err := solveUSL(levels, again, &best)

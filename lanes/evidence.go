@@ -64,6 +64,9 @@ type RunEvidence struct {
 	Environment results.Environment `json:"environment"`
 	// Highest is the largest lane count in any trial that counts, held or not.
 	Highest int `json:"highest"`
+	// Uncounted trials are no evidence, for their revision isn't known or their
+	// tree had changes.
+	Uncounted int `json:"uncounted"`
 	// Speaks tells whether any trial can speak about a rung.
 	Speaks bool        `json:"speaks"`
 	Rungs  []RungShown `json:"rungs"`
@@ -86,6 +89,7 @@ func Summarize(run results.Run) RunEvidence {
 		e.Started, e.Environment = run.Trials[0].Start, run.Trials[0].Environment
 	}
 	l := newLedger(run.Trials)
+	e.Uncounted = len(run.Trials) - len(l.trials)
 	for i := range l.trials {
 		e.Highest = max(e.Highest, l.trials[i].Factors.Lanes)
 		e.Speaks = e.Speaks || eligible(&l.trials[i])
@@ -135,8 +139,15 @@ func Evidence(runs []RunEvidence, host results.Environment) LaneEvidence {
 	}
 	run := choose(runs, host)
 	if run == nil {
-		if len(runs) > 0 {
-			e.Policy += "; no recorded trials are of " + Platform(host)
+		uncounted := 0
+		for _, r := range runs {
+			uncounted += r.Uncounted
+		}
+		switch {
+		case uncounted > 0:
+			e.Policy += fmt.Sprintf("; %d recorded trials don't count, for they don't name the clean revision they were built from", uncounted)
+		case len(runs) > 0:
+			e.Policy += fmt.Sprintf("; no recorded trials on %s with a log of %d events or more", Platform(host), MinLog)
 		}
 		nothing := Summarize(results.Run{})
 		run = &nothing

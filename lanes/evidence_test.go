@@ -138,6 +138,18 @@ func TestWithoutRecordsTheLadderIsInheritedPolicy(t *testing.T) {
 	}
 }
 
+func TestRecordsThatDontCountAreToldApartFromNone(t *testing.T) {
+	e := lanes.Evidence(source(trials(6, 10, func(t *results.Trial) { t.Lab.Dirty = true })), host)
+	if !strings.Contains(e.Policy, "10 recorded trials don't count") || e.HighestMeasured != 0 || e.Provenance != nil {
+		t.Errorf("%+v", e)
+	}
+	other := host
+	other.OS = "darwin"
+	if e := lanes.Evidence(source(trials(6, 10, nil)), other); !strings.Contains(e.Policy, "no recorded trials on darwin/amd64") || e.HighestMeasured != 6 {
+		t.Errorf("%+v", e)
+	}
+}
+
 func TestSupportedRisesOnlyWithAllThreeConditions(t *testing.T) {
 	all := source(trials(6, 10, nil), conditions(6))
 	if e := lanes.Evidence(all, host); e.Supported != 6 || num(e.NextValidationTarget) != 8 || len(e.Missing) == 0 {

@@ -70,7 +70,7 @@ func CostRows(trials []Trial, order []string) [][]string {
 		rows = append(rows, []string{short[i], dash(ts, func(t *Trial) float64 { return float64(t.CPUPerCall()) }, showDuration),
 			dash(ts, func(t *Trial) float64 { return float64(t.ServerPeakRSS) }, func(x float64) string { return FormatBytes(int64(x)) }),
 			dash(ts, func(t *Trial) float64 { return float64(floorOf(t)) }, showDuration), dash(ts, (*Trial).FloorRatio, FormatNumber),
-			phase("acquire"), phase("read", "decode", "fold"), phase("decide"), phase("append"), phase("sync"), phase("release")})
+			phase("acquire"), phase("read", "fold"), phase("decide"), phase("append"), phase("sync"), phase("release")})
 	}
 	return rows
 }

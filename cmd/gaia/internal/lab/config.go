@@ -100,7 +100,7 @@ func (c Config) fullArms() []results.Factors {
 	add(func(f *results.Factors) { f.Load, f.Rate = results.LoadOpen, 50 })
 	add(func(f *results.Factors) { f.MessageBytes = 8 << 10 })
 	add(func(f *results.Factors) { f.Actors = 1000 })
-	for _, step := range []string{"acquire", "read", "decode", "fold"} {
+	for _, step := range []string{"acquire", "read", "fold"} {
 		add(func(f *results.Factors) { f.Fault = "kill-holder:" + step })
 	}
 	add(func(f *results.Factors) { f.Fault = "stall-holder" })
