@@ -195,7 +195,7 @@ func (r *Report) latency(trials []results.Trial) error {
 }
 
 // steps are the phases in the commit's order.
-var steps = []string{"acquire", "read", "decode", "fold", "decide", "append", "sync", "release"}
+var steps = []string{"acquire", "read", "fold", "decide", "append", "sync", "release"}
 
 func (r *Report) phases(trials []results.Trial, order []string) error {
 	names, byArm := results.Arms(trials, order)

@@ -34,7 +34,7 @@ func made() results.Run {
 			Environment: results.Environment{OS: "linux", Arch: "amd64", CPU: "<script>alert(1)</script>", Cores: 2},
 			Promises:    []results.Promise{{Name: "whole JSON lines", OK: true}}, Floor: &results.Floor{N: 20, Median: 400 * time.Microsecond},
 			Phases: map[string]results.Phase{}}
-		for i, step := range []string{"acquire", "read", "decode", "fold", "decide", "append", "sync", "release"} {
+		for i, step := range []string{"acquire", "read", "fold", "decide", "append", "sync", "release"} {
 			t.Phases[step] = results.Phase{Count: t.Calls, Total: time.Duration(t.Calls) * time.Duration(lanes*(i+1)*40) * time.Microsecond}
 		}
 		for i := range lanes {
