@@ -119,13 +119,17 @@ func mkdirPeer(dir, name string) {
 		close(stop)
 	}()
 	lock, log := filepath.Join(dir, lockName), filepath.Join(dir, logName)
+	ended := func() {
+		select {
+		case <-stop:
+			os.Exit(0)
+		default:
+		}
+	}
 	for i := 0; ; i++ {
+		ended()
 		for start := time.Now(); os.Mkdir(lock, 0o700) != nil; time.Sleep(time.Millisecond) {
-			select {
-			case <-stop:
-				os.Exit(0)
-			default:
-			}
+			ended()
 			if time.Since(start) > 30*time.Second {
 				fmt.Fprintln(os.Stderr, "peer: the lock is stuck")
 				os.Exit(3)

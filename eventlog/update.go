@@ -18,8 +18,7 @@ type Step string
 const (
 	StepAcquire Step = "acquire" // wait for the locks and take them
 	StepRead    Step = "read"    // check what was read before, read what is new
-	StepDecode  Step = "decode"
-	StepFold    Step = "fold"
+	StepFold    Step = "fold"    // decode and fold what is new: one pass over each line
 	StepDecide  Step = "decide"
 	StepAppend  Step = "append"
 	StepSync    Step = "sync"
