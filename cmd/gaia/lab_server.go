@@ -36,8 +36,12 @@ func newLabServerCommand(a *app) *cobra.Command {
 				hook(string(s))
 				return nil
 			}
-			s := mcp.NewServer(mcp.Config{Log: eventlog.Open(log.Dir(), o), Clock: a.now, Version: buildVersion(), Stderr: a.stderr})
-			return s.Serve(cmd.Context(), a.stdin, keepOpen{a.stdout})
+			s := mcp.NewServer(mcp.Config{Log: eventlog.Open(log.Dir(), o), Clock: a.now, Version: buildVersion(), Stderr: a.diagnostics})
+			err = s.Serve(cmd.Context(), a.stdin, keepOpen{a.stdout})
+			if cmd.Context().Err() != nil {
+				return nil // told to end, and did
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&fault, "fault", "", "STEP:N, the N-th time at a step of the commit")
