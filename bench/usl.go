@@ -149,7 +149,7 @@ func peak(p [3]float64) float64 {
 	case p[2] < 1e-7: // above a thousand lanes: no peak anyone will see
 		return math.Inf(1)
 	}
-	return math.Sqrt((1 - p[1]) / p[2])
+	return max(1, math.Sqrt((1-p[1])/p[2])) // there is no fraction of a lane
 }
 
 // solveUSL minimizes the squared relative residuals. The parameters are kept
