@@ -22,7 +22,7 @@ const (
 
 // FaultSteps are the steps at which a holder can be caught, in their order.
 func FaultSteps() []string {
-	return []string{"acquire", "read", "decode", "fold", "decide", "append", "sync", "release"}
+	return []string{"acquire", "read", "fold", "decide", "append", "sync", "release"}
 }
 
 // A fault is what a lane does to its server or itself.

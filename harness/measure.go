@@ -25,6 +25,7 @@ func measure(t *results.Trial, histories []History, at int64) {
 				continue
 			}
 			last = max(last, c.End)
+			row.Elapsed = max(row.Elapsed, time.Duration(c.End-at))
 			switch c.Outcome {
 			case OutcomeOK:
 				row.Calls++

@@ -5,8 +5,6 @@ import (
 
 	"gaia/eventlog"
 	"gaia/harness"
-	"gaia/mcp"
-	"gaia/results"
 )
 
 // newLabServerCommand is gaia's server with a failpoint: the lab catches it in
@@ -24,28 +22,18 @@ func newLabServerCommand(a *app) *cobra.Command {
 			if err != nil {
 				return labError(err)
 			}
-			if path != results.PathTail && path != results.PathReplay {
-				return usagef("read path %q; there are tail and replay", path)
-			}
-			log, o, err := a.log()
+			log, err := a.serverLog(path, func(s eventlog.Step) error {
+				hook(string(s))
+				return nil
+			})
 			if err != nil {
 				return err
 			}
-			o.ReplayEachCall = path == results.PathReplay
-			o.Hook = func(s eventlog.Step) error {
-				hook(string(s))
-				return nil
-			}
-			s := mcp.NewServer(mcp.Config{Log: eventlog.Open(log.Dir(), o), Clock: a.now, Version: buildVersion(), Stderr: a.diagnostics})
-			err = s.Serve(cmd.Context(), a.stdin, keepOpen{a.stdout})
-			if cmd.Context().Err() != nil {
-				return nil // told to end, and did
-			}
-			return err
+			return a.serve(cmd.Context(), log)
 		},
 	}
 	cmd.Flags().StringVar(&fault, "fault", "", "STEP:N, the N-th time at a step of the commit")
-	cmd.Flags().StringVar(&path, "path", results.PathTail, "how it reads the log: tail or replay")
+	addPathFlag(cmd, &path)
 	cobra.CheckErr(cmd.MarkFlagRequired("fault"))
 	return cmd
 }

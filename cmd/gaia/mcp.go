@@ -1,15 +1,19 @@
 package main
 
 import (
+	"context"
 	"io"
 
 	"github.com/spf13/cobra"
 
+	"gaia/eventlog"
 	"gaia/mcp"
+	"gaia/results"
 )
 
 func newMCPCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	var path string
+	cmd := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the bus over MCP on standard input and output",
 		Long: `Mcp is the server that a client starts, one for each session; all of them share
@@ -18,18 +22,42 @@ log is busy or damaged: each call then says what a person must do.`,
 		Example: "  claude mcp add gaia-interagent -- gaia mcp",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, _, err := a.log()
+			log, err := a.serverLog(path, nil)
 			if err != nil {
 				return err
 			}
-			s := mcp.NewServer(mcp.Config{Log: log, Clock: a.now, Version: buildVersion(), Stderr: a.diagnostics})
-			err = s.Serve(cmd.Context(), a.stdin, keepOpen{a.stdout})
-			if cmd.Context().Err() != nil {
-				return nil // told to end, and did
-			}
-			return err
+			return a.serve(cmd.Context(), log)
 		},
 	}
+	addPathFlag(cmd, &path)
+	return cmd
+}
+
+func addPathFlag(cmd *cobra.Command, path *string) {
+	cmd.Flags().StringVar(path, "path", results.PathTail, "how each call reads the log: tail (what is new) or replay (all of it)")
+}
+
+// serverLog is the log as a server reads it, by its --path; hook may be nil.
+func (a *app) serverLog(path string, hook func(eventlog.Step) error) (*eventlog.Log, error) {
+	if path != results.PathTail && path != results.PathReplay {
+		return nil, usagef("--path %q; there are %s and %s", path, results.PathTail, results.PathReplay)
+	}
+	log, o, err := a.log()
+	if err != nil {
+		return nil, err
+	}
+	o.ReplayEachCall, o.Hook = path == results.PathReplay, hook
+	return eventlog.Open(log.Dir(), o), nil
+}
+
+// serve speaks MCP on the standard streams until its input or ctx ends.
+func (a *app) serve(ctx context.Context, log *eventlog.Log) error {
+	s := mcp.NewServer(mcp.Config{Log: log, Clock: a.now, Version: buildVersion(), Stderr: a.diagnostics})
+	err := s.Serve(ctx, a.stdin, keepOpen{a.stdout})
+	if ctx.Err() != nil {
+		return nil // told to end, and did
+	}
+	return err
 }
 
 // keepOpen leaves standard output open to the process's end.
