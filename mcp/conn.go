@@ -58,6 +58,7 @@ type conn struct {
 	ended    bool       // no more requests
 	readErr  error      // why, other than the end of input
 
+	stop    <-chan struct{}
 	over    chan struct{} // closed once ended
 	settled chan struct{} // closed once ended and no commit is in flight or to come
 	idle    chan struct{} // closed once ended and every reply is written
@@ -80,9 +81,10 @@ type request struct {
 	answer []byte        // the envelope, once there is one
 }
 
-func newConn(in io.ReadCloser, out io.WriteCloser, maxLoad int) *conn {
+// newConn speaks on in and out. Once told to stop it lets no call start.
+func newConn(in io.ReadCloser, out io.WriteCloser, maxLoad int, stop <-chan struct{}) *conn {
 	c := &conn{
-		in: newLineReader(in, maxLine), inC: in, out: out, maxLoad: maxLoad,
+		in: newLineReader(in, maxLine), inC: in, out: out, maxLoad: maxLoad, stop: stop,
 		requests: map[int64]*request{}, ids: map[string]*request{},
 		over: make(chan struct{}), settled: make(chan struct{}), idle: make(chan struct{}),
 	}
@@ -212,7 +214,15 @@ func (c *conn) inFlight(key string) *request {
 func (c *conn) enter(r *request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ended {
+	// Asked here and not only by whom the end wakes: a call that comes after
+	// the end must find it, however late that goroutine runs.
+	ended := c.ended
+	select {
+	case <-c.stop:
+		ended = ended || r.ready != nil
+	default:
+	}
+	if ended {
 		c.replyLocked(r.id, errorMember(&jsonrpc.Error{Code: codeShuttingDown, Message: errShutdown.Error()}), nil)
 		return false
 	}

@@ -77,7 +77,7 @@ const (
 // finishes and no other starts. It closes both. A read of in that can't be
 // interrupted is left behind.
 func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	c := newConn(in, out, s.maxLoad)
+	c := newConn(in, out, s.maxLoad, ctx.Done())
 	defer c.Close()
 	if _, err := s.session(c).Connect(context.WithoutCancel(ctx), c, nil); err != nil {
 		return fmt.Errorf("starting the session: %w", err)
