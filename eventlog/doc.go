@@ -74,7 +74,20 @@
 // behind the one that waits at the log, so it can't pass it; at the gate
 // itself waiters are woken in the kernel's order. A directory needs no file of
 // its own, is held open only while waiting, and a gate that can't be had costs
-// fairness and nothing else. (On Windows LockFileEx grants in order of
+// fairness and nothing else.
+//
+// Eight processes, each lock + append + fsync + unlock without a pause, three
+// runs of 2 s on ext4 and two cores; median, longest wait, Jain's index:
+//
+//	flock alone                  0.01 ms    73-128 ms   0.989-0.992   3,900-4,700 calls/s
+//	gate: flock on the directory 1.9 ms     5.1-5.7 ms  0.999         4,000-4,100
+//	gate: a range lock (OFD)     1.9-2.3 ms 4.2-13.5 ms 0.999         3,200-4,000
+//
+// flock alone is fast because one process keeps the lock and the others wait:
+// its worst wait is thousands of medians. The directory's gate costs nothing
+// measurable in throughput, bounds the worst wait at 3 medians where a fair
+// turn is one, and needs no lock that only Linux has.
+// (On Windows LockFileEx grants in order of
 // arrival, as far as documentation goes, and the gate is left out.)
 //
 // # The bounded read
