@@ -77,7 +77,7 @@ func readArgs(spec VerbSpec, raw jsontext.Value) (args, string) {
 	}
 	m, err := readMembers(raw, false)
 	if err != nil {
-		return a, "arguments: " + clip(err.Error())
+		return a, "arguments: " + clip(strings.TrimPrefix(err.Error(), "jsontext: "))
 	}
 	for _, n := range m.names {
 		i := slices.IndexFunc(spec.Args, func(s ArgSpec) bool { return s.Name == n })

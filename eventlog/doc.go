@@ -86,9 +86,8 @@
 // flock alone is fast because one process keeps the lock and the others wait:
 // its worst wait is thousands of medians. The directory's gate costs nothing
 // measurable in throughput, bounds the worst wait at 3 medians where a fair
-// turn is one, and needs no lock that only Linux has.
-// (On Windows LockFileEx grants in order of
-// arrival, as far as documentation goes, and the gate is left out.)
+// turn is one, and needs no lock that only Linux has. (On Windows LockFileEx
+// is said to grant in the order of arrival, and the gate is left out.)
 //
 // # The bounded read
 //

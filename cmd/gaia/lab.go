@@ -20,7 +20,7 @@ import (
 func newLabCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lab",
-		Short: "Measure how many lanes one data directory carries, and check the log",
+		Short: "Measure how many lanes a directory carries; check the log",
 		Long: `The lab spawns real lanes, each a client process with a server process of its
 own over stdio, all on one data directory. It measures the lock's contention and
 the cost of replay, checks from the log's bytes that every promise was kept, and

@@ -17,7 +17,7 @@ func newLabEvidenceCommand(a *app) *cobra.Command {
 	var adopt bool
 	cmd := &cobra.Command{
 		Use:   "evidence [RUN]",
-		Short: "Say which lane counts the recorded trials support, and what is missing for the next",
+		Short: "Say which lane counts trials support, and what the next lacks",
 		Long: `Without a run it answers from the records that this gaia ships and those adopted
 on this host; with one, from that run alone. --adopt copies the run into your
 configuration directory, where it wins over shipped records on this host.`,

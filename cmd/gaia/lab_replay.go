@@ -25,7 +25,7 @@ func newLabReplayCommand(a *app) *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "replay",
-		Short: "Measure what the log's size costs, and name the term behind it",
+		Short: "Measure what the log's size costs, and why",
 		Long: `Replays logs of every size with every number of actors: by the reference fold,
 which ages every actor at every event, and by the bus's own; and measures what a
 call spends on reading, on both read paths. Each cost is then explained by
