@@ -33,9 +33,10 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "die-at-operation":
-		dieAt(dir, n, false)
+		before, _ := strconv.Atoi(os.Getenv(childName))
+		dieAt(dir, before, n, false)
 	case "die-in-append":
-		dieAt(dir, n, true)
+		dieAt(dir, 0, n, true)
 	case "die-at-step":
 		dieAtStep(dir, Step(os.Getenv(childName)))
 	case "worker":
@@ -57,10 +58,18 @@ func child(role, dir, name string, n int) *exec.Cmd {
 	return c
 }
 
-// dieAt makes one call and dies at its nth file operation; exit 0 says that
-// there is none.
-func dieAt(dir string, n int, halfway bool) {
-	l, _ := openFaulty(dir, Options{Adoption: true}, func(i int, op string) fault {
+// dieAt makes one call, after some others, and dies at its nth file operation;
+// exit 0 says that there is none.
+func dieAt(dir string, before, n int, halfway bool) {
+	l, d := openFaulty(dir, Options{Adoption: true}, nil)
+	for range before {
+		if err := numbered(l, "before"); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(3)
+		}
+	}
+	n += len(d.ops)
+	d.plan = func(i int, op string) fault {
 		switch {
 		case halfway && op == "Append":
 			return fault{err: io.ErrShortWrite, short: true, after: die}
@@ -68,7 +77,7 @@ func dieAt(dir string, n int, halfway bool) {
 			return fault{do: die}
 		}
 		return fault{}
-	})
+	}
 	if err := numbered(l, "dying"); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
@@ -136,6 +145,11 @@ func mkdirPeer(dir, name string) {
 			}
 		}
 		data, _ := os.ReadFile(log)
+		if len(data) > 0 && data[len(data)-1] != '\n' {
+			os.Remove(lock)
+			fmt.Fprintln(os.Stderr, "peer: the last line is unfinished, and whoever appends makes it damage")
+			os.Exit(3)
+		}
 		who := fmt.Sprintf("%s.%d", name, i)
 		line := core.AppendEvent(nil, note(fmt.Sprintf("n=%d by=%s", bytes.Count(data, []byte("\n")), who)))
 		f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -187,7 +201,7 @@ func TestADeathAtAnyFileOperationStopsNobody(t *testing.T) {
 			for n := 1; ; n++ {
 				dir := filepath.Join(t.TempDir(), "data")
 				p.make(t, dir)
-				out, err := child("die-at-operation", dir, "", n).CombinedOutput()
+				out, err := child("die-at-operation", dir, strconv.Itoa(p.calls), n).CombinedOutput()
 				if err == nil {
 					if n < 10 {
 						t.Fatalf("it made only %d operations", n-1)

@@ -17,17 +17,26 @@ import (
 // outside the protocol did meanwhile.
 const logFlags = os.O_RDWR | os.O_APPEND
 
-// openRead never waits for a writer of a named pipe somebody put there.
-func openRead(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
+// open is os.OpenFile without the five system calls by which that finds out,
+// at every file, that a file on a disk can't be polled.
+func open(path string, flags int, mode uint32) (*os.File, error) {
+	for {
+		fd, err := unix.Open(path, flags|unix.O_CLOEXEC, mode)
+		switch err {
+		case nil:
+			return os.NewFile(uintptr(fd), path), nil
+		case unix.EINTR:
+		default:
+			return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+		}
 	}
-	return f, nil
 }
 
+// openRead never waits for a writer of a named pipe somebody put there.
+func openRead(path string) (*os.File, error) { return open(path, os.O_RDONLY|unix.O_NONBLOCK, 0) }
+
 func (osDisk) SyncDir(dir string) error {
-	f, err := os.Open(dir)
+	f, err := open(dir, os.O_RDONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -72,7 +81,7 @@ func (f osLog) Lock(shared, try bool) error {
 		how = unix.LOCK_SH
 	}
 	// A gate that can't be had costs fairness and nothing else.
-	if gate, err := os.Open(filepath.Dir(f.Name())); err == nil {
+	if gate, err := open(filepath.Dir(f.Name()), os.O_RDONLY, 0); err == nil {
 		defer gate.Close()
 		if err := flock(gate, unix.LOCK_EX, try); errors.Is(err, errBusy) {
 			return err

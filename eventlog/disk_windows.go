@@ -14,6 +14,10 @@ import (
 // logFlags lack O_APPEND: a handle that may only append can't be cut back.
 const logFlags = os.O_RDWR
 
+func open(path string, flags int, mode uint32) (*os.File, error) {
+	return os.OpenFile(path, flags, fs.FileMode(mode))
+}
+
 func openRead(path string) (*os.File, error) { return os.Open(path) }
 
 // SyncDir does nothing: NTFS journals its directories, and a directory's

@@ -77,14 +77,14 @@ func (d *faultyDisk) ReadHead(p string, n int) ([]byte, error) {
 	}
 	return d.osDisk.ReadHead(p, n)
 }
-func (d *faultyDisk) WriteNew(p string, b []byte) error {
-	if f := d.op("WriteNew"); f.err != nil {
+func (d *faultyDisk) Write(p string, b []byte) error {
+	if f := d.op("Write"); f.err != nil {
 		if f.short {
-			d.osDisk.WriteNew(p, b[:len(b)/2])
+			d.osDisk.Write(p, b[:len(b)/2])
 		}
 		return f.err
 	}
-	return d.osDisk.WriteNew(p, b)
+	return d.osDisk.Write(p, b)
 }
 func (d *faultyDisk) Remove(p string) error {
 	if f := d.op("Remove"); f.err != nil {
@@ -184,31 +184,32 @@ func (l *faultyLog) Lock(shared, try bool) error {
 
 func openFaulty(dir string, o Options, plan func(int, string) fault) (*Log, *faultyDisk) {
 	l := Open(dir, o)
-	d := &faultyDisk{osDisk: osDisk{new(spares)}, plan: plan}
+	d := &faultyDisk{plan: plan}
 	l.disk = d
 	return l, d
 }
 
 // prepared are the directories that a call may meet, each with the records
-// its log has.
+// its log has, and how many calls the process made just before.
 var prepared = map[string]struct {
-	records int
-	make    func(t *testing.T, dir string)
+	records, calls int
+	make           func(t *testing.T, dir string)
 }{
-	"no directory": {0, func(*testing.T, string) {}},
-	"an empty log": {0, func(t *testing.T, dir string) {
+	"no directory":         {0, 0, func(*testing.T, string) {}},
+	"a busy process's log": {3, 3, func(*testing.T, string) {}},
+	"an empty log": {0, 0, func(t *testing.T, dir string) {
 		must(t, os.MkdirAll(dir, 0o700))
 		must(t, os.WriteFile(filepath.Join(dir, logName), nil, 0o600))
 	}},
-	"a log": {3, func(t *testing.T, dir string) { fill(t, dir, 3) }},
-	"a log and a dead owner's lock": {3, func(t *testing.T, dir string) {
+	"a log": {3, 0, func(t *testing.T, dir string) { fill(t, dir, 3) }},
+	"a log and a dead owner's lock": {3, 0, func(t *testing.T, dir string) {
 		fill(t, dir, 3)
 		abandon(t, dir)
 	}},
-	"a log and a leftover of a lock": {3, func(t *testing.T, dir string) {
+	"a log and a leftover of a lock": {3, 0, func(t *testing.T, dir string) {
 		fill(t, dir, 3)
 		abandon(t, dir)
-		f, _, err := osDisk{new(spares)}.OpenLog(filepath.Join(dir, logName), false, false)
+		f, _, err := osDisk{}.OpenLog(filepath.Join(dir, logName), false, false)
 		must(t, err)
 		defer f.Close()
 		_, tag, err := domainOf(f)
@@ -231,6 +232,7 @@ func fill(t *testing.T, dir string, n int) {
 	for range n {
 		must(t, numbered(l, "before"))
 	}
+	l.Close()
 }
 
 // abandon leaves events.lock as a process leaves it that dies in the lock.
@@ -260,9 +262,12 @@ func TestAnyFailedFileOperationLeavesTheLogWholeAndTheNextCallWorks(t *testing.T
 					dir := filepath.Join(t.TempDir(), "data")
 					p.make(t, dir)
 					l, d := openFaulty(dir, o, nil)
-					hit := ""
+					for range p.calls {
+						must(t, numbered(l, "before"))
+					}
+					hit, from := "", len(d.ops)
 					d.plan = func(i int, op string) fault {
-						if i == n {
+						if i == from+n {
 							hit = op
 							return fail(op)
 						}
@@ -297,6 +302,7 @@ func TestAnyFailedFileOperationLeavesTheLogWholeAndTheNextCallWorks(t *testing.T
 							t.Fatalf("%s: the next call, of the %s process: %v", what, who, err)
 						}
 						want++
+						next.Close()
 					}
 					if by, bad := checkNumbered(dir); bad != nil || len(by) != want {
 						t.Fatalf("%s: then %d records, want %d, %v", what, len(by), want, bad)
@@ -368,7 +374,7 @@ func TestADyingDiskIsToldFromAFailedCall(t *testing.T) {
 func TestTheFaultsReachTheOperationsThatMatter(t *testing.T) {
 	l, d := openFaulty(filepath.Join(t.TempDir(), "data"), Options{Adoption: true}, nil)
 	must(t, numbered(l, "x"))
-	for _, op := range []string{"MakeDir", "OpenLog", "Lock", "Stat", "FStat", "ID", "Names", "Mkdir", "WriteNew", "RenameDir", "Append", "Sync", "SyncDir", "ReadHead", "Remove"} {
+	for _, op := range []string{"MakeDir", "OpenLog", "Lock", "Stat", "FStat", "ID", "Names", "Mkdir", "Write", "RenameDir", "Append", "Sync", "SyncDir", "ReadHead", "Remove"} {
 		if !slices.Contains(d.ops, op) {
 			t.Errorf("%s was not called: %v", op, d.ops)
 		}

@@ -47,7 +47,7 @@ type LockStatus struct {
 // InspectLock looks and changes nothing on disk. To tell held from abandoned
 // it may take the kernel's lock, shared, for an instant.
 func InspectLock(dir string) (LockStatus, error) {
-	return inspect(osDisk{new(spares)}, dir, nil)
+	return inspect(osDisk{}, dir, nil)
 }
 
 // inspect looks at the lock; f, where there is one, holds the kernel's lock.

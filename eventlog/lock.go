@@ -74,6 +74,7 @@ type held struct {
 	adopted bool
 	marker  []byte // owner.json as this process wrote it
 	private string // the lock's name before and after it is the lock; "": it has none
+	busy    bool   // calls follow each other closely: the private name is kept
 }
 
 // acquire takes both locks, or explains why not.
@@ -92,7 +93,7 @@ func (l *Log) acquire(ctx context.Context) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &held{l: l, log: f, created: created}
+	h := &held{l: l, log: f, created: created, busy: time.Since(l.released) < busyGap}
 	if err := h.claim(w); err != nil {
 		f.Close()
 		return nil, err
@@ -171,36 +172,41 @@ func (l *Log) denied(timeout, busy error) error {
 	return timeout
 }
 
-// prepare makes the lock under a private name, its marker in it. The name is
-// the domain's, so that what a process leaves that dies between here and
-// there is in the next one's way.
+// prepare makes the lock under a private name, its marker in it, or marks the
+// one that a busy process kept there. The name is the domain's, so that what a
+// process leaves that dies between here and there is the next one's.
 func (h *held) prepare(tag string) error {
 	l := h.l
 	if l.calls == 1 {
 		l.sweepOthers()
 	}
 	h.private = l.lockPath() + "." + tag
-	err := l.disk.Mkdir(h.private)
-	if errors.Is(err, fs.ErrExist) {
-		l.sweep(h.private)
-		if err = l.disk.Mkdir(h.private); err != nil {
-			// Somebody put something in it: leave it to them.
-			var other [8]byte
-			rand.Read(other[:])
-			h.private = l.lockPath() + "." + hex.EncodeToString(other[:])
-			err = l.disk.Mkdir(h.private)
+	err := l.mark(h.private, h.marker)
+	if err != nil {
+		// Somebody put something else there: leave it to them.
+		var other [8]byte
+		rand.Read(other[:])
+		h.private = l.lockPath() + "." + hex.EncodeToString(other[:])
+		if err = l.mark(h.private, h.marker); err != nil {
+			return &IOError{Op: "prepare the lock", Path: h.private, Err: err}
 		}
 	}
-	if err == nil {
-		err = l.disk.WriteNew(filepath.Join(h.private, ownerName), h.marker)
-		if err != nil {
-			l.sweep(h.private)
+	return nil
+}
+
+// mark puts the marker into the directory and makes that where there is none.
+func (l *Log) mark(dir string, marker []byte) error {
+	path := filepath.Join(dir, ownerName)
+	err := l.disk.Write(path, marker)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = l.disk.Mkdir(dir); err == nil {
+			err = l.disk.Write(path, marker)
 		}
 	}
 	if err != nil {
-		return &IOError{Op: "prepare the lock", Path: h.private, Err: err}
+		l.sweep(dir)
 	}
-	return nil
+	return err
 }
 
 // tryClaim is one try. Neither got nor an error: somebody has the lock, and
@@ -269,7 +275,7 @@ func (l *Log) acquireSeed(w *wait) (*held, error) {
 	h := &held{l: l}
 	h.marker, _ = newOwner("")
 	// Diagnostic only, so its failure is no reason to refuse the call.
-	l.disk.WriteNew(filepath.Join(l.lockPath(), ownerName), h.marker)
+	l.disk.Write(filepath.Join(l.lockPath(), ownerName), h.marker)
 	var err error
 	if h.log, h.created, err = l.disk.OpenLog(l.Path(), true, true); err != nil {
 		h.release()
@@ -283,7 +289,10 @@ func (l *Log) acquireSeed(w *wait) (*held, error) {
 func (h *held) release() {
 	l := h.l
 	if h.log != nil {
-		defer h.log.Close() // last: it drops the kernel's lock
+		defer func() {
+			h.log.Close() // last: it drops the kernel's lock
+			l.released = time.Now()
+		}()
 		if h.created && !h.wrote {
 			l.disk.Remove(l.Path())
 		}
@@ -312,6 +321,10 @@ func (h *held) remove() error {
 	if missingIsFine(err) != nil {
 		return err
 	}
+	if h.busy {
+		l.keep(h.private)
+		return nil
+	}
 	if err := l.retry(func() error { return l.sweep(h.private) }); err != nil {
 		l.warn("%q, left from a lock that is released, could not be removed: %v; the next call will", h.private, err)
 	}
@@ -329,6 +342,47 @@ func (l *Log) retry(do func() error) error {
 		err = do()
 	}
 	return err
+}
+
+// busyGap is within what time of its last call a process takes the bus to be
+// busy. It then keeps the lock's directory under its private name, instead of
+// making and removing one a commit: that was half of all that a commit takes
+// beside its fsync.
+const busyGap = 50 * time.Millisecond
+
+// keep leaves the private name to the next call, and to tidy when none comes.
+func (l *Log) keep(private string) {
+	l.kept = private
+	l.idle.Reset(busyGap)
+}
+
+// tidy removes what keep left, if nobody needs it now.
+func (l *Log) tidy() {
+	if l.queue.TryAcquire(1) {
+		defer l.queue.Release(1)
+		if l.removeKept() {
+			return
+		}
+	}
+	l.idle.Reset(busyGap)
+}
+
+// removeKept is false while another process has the kernel's lock: what it
+// leaves may be this very name.
+func (l *Log) removeKept() bool {
+	if l.kept == "" {
+		return true
+	}
+	f, _, err := l.disk.OpenLog(l.Path(), true, false)
+	if err == nil {
+		defer f.Close()
+		if f.Lock(false, true) != nil {
+			return false
+		}
+		l.sweep(l.kept)
+	}
+	l.kept = ""
+	return true
 }
 
 // sweep removes a lock under its private name.

@@ -36,15 +36,32 @@ type Log struct {
 	adoptions int   // guarded by queue
 	unsure    error // guarded by queue; set: an append's outcome is unknown
 
+	released time.Time   // when the last call let go of the lock; guarded by queue
+	kept     string      // the private name that it kept; guarded by queue
+	idle     *time.Timer // runs tidy
+
 	mu   sync.Mutex // guards fold
 	fold fold
 }
 
 // Open touches nothing on disk.
 func Open(dir string, o Options) *Log {
-	l := &Log{dir: dir, o: o.withDefaults(), disk: osDisk{new(spares)}, queue: semaphore.NewWeighted(1)}
+	l := &Log{dir: dir, o: o.withDefaults(), disk: osDisk{}, queue: semaphore.NewWeighted(1)}
 	l.fold.path = l.Path()
+	l.idle = time.AfterFunc(busyGap, l.tidy)
+	l.idle.Stop() // until something is kept
 	return l
+}
+
+// Close removes what a busy Log keeps between its commits. It waits for
+// nobody: a call that is on its way, here or in another process, removes it or
+// keeps it in its turn. The Log can still be used.
+func (l *Log) Close() {
+	if l.queue.TryAcquire(1) {
+		defer l.queue.Release(1)
+		l.idle.Stop()
+		l.removeKept()
+	}
 }
 
 // Dir is the data directory.

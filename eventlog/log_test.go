@@ -145,6 +145,49 @@ func TestNothingIsCreatedBeforeTheFirstWriteAndOnlyTheLogByIt(t *testing.T) {
 	})
 }
 
+// Between the commits of a busy process the lock's directory keeps its private
+// name: the process removes it when it has paused or is closed, unless another
+// is in the lock just then, and one that dies leaves it to the next call.
+func TestABusyLogTidiesUpWhenItRests(t *testing.T) {
+	want := func(t *testing.T, dir, when string, n int) {
+		t.Helper()
+		if got := listing(t, dir); len(got) != n {
+			t.Errorf("%s the directory holds %v", when, got)
+		}
+	}
+	const kept = 3 // the log, the directory, its marker
+	for name, rest := range map[string]func(*Log){
+		"pause": func(*Log) { time.Sleep(2 * busyGap); synctest.Wait() },
+		"close": (*Log).Close,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				l := Open(dir, Options{Adoption: true})
+				must(t, numbered(l, "a"))
+				want(t, dir, "after one call", 1)
+				must(t, numbered(l, "a"))
+				want(t, dir, "between two calls", kept)
+				h, err := Open(dir, Options{Adoption: true}).acquire(context.Background())
+				must(t, err)
+				rest(l) // the lock is in use, whatever its name was before
+				if _, err := os.Lstat(filepath.Join(dir, lockName, ownerName)); err != nil {
+					t.Errorf("the lock of another is no longer whole: %v", err)
+				}
+				h.release()
+				must(t, numbered(l, "a"))
+				must(t, numbered(l, "a"))
+				want(t, dir, "between two calls", kept)
+				rest(l)
+				want(t, dir, "at rest", 1)
+			})
+			if by, err := checkNumbered(dir); err != nil || len(by) != 4 {
+				t.Errorf("%d records, %v", len(by), err)
+			}
+		})
+	}
+}
+
 func TestADecisionOfNothingWritesNothing(t *testing.T) {
 	modes(t, func(t *testing.T, o Options) {
 		dir := t.TempDir()
@@ -161,8 +204,10 @@ func TestManyLogsAndGoroutinesNeverMintANumberTwice(t *testing.T) {
 	modes(t, func(t *testing.T, o Options) {
 		dir := t.TempDir()
 		var wg sync.WaitGroup
+		var logs []*Log
 		for i := range 4 {
 			l := Open(dir, o)
+			logs = append(logs, l)
 			for j := range 2 {
 				wg.Go(func() {
 					for k := range 25 {
@@ -174,6 +219,9 @@ func TestManyLogsAndGoroutinesNeverMintANumberTwice(t *testing.T) {
 			}
 		}
 		wg.Wait()
+		for _, l := range logs {
+			l.Close()
+		}
 		by, err := checkNumbered(dir)
 		if err != nil || len(by) != 200 {
 			t.Errorf("%d records, %v", len(by), err)
@@ -462,6 +510,7 @@ func TestAPanicInADecisionLeavesNoLock(t *testing.T) {
 		if err := numbered(l, "x"); err != nil {
 			t.Fatal(err)
 		}
+		l.Close()
 		if got := listing(t, dir); len(got) != 1 {
 			t.Errorf("left %v", got)
 		}

@@ -158,9 +158,6 @@ func (l *Log) commit(h *held, m meter, lines []byte) error {
 	})
 	if err == nil {
 		op = "sync the log"
-		if l.calls > 1 { // not for a process of one call
-			l.disk.Prepare(l.dir)
-		}
 		err = m.step(StepSync, func() error {
 			if err := h.log.Sync(); err != nil || size > 0 {
 				return err

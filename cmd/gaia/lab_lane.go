@@ -16,6 +16,7 @@ func newLabLaneCommand(a *app) *cobra.Command {
 		Hidden:  true,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			oneProcessor(a.getenv)
 			return labError(harness.Lane(cmd.Context(), a.stdin, a.stdout))
 		},
 	}
