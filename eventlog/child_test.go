@@ -41,6 +41,8 @@ func TestMain(m *testing.M) {
 		dieAtStep(dir, Step(os.Getenv(childName)))
 	case "worker":
 		work(dir, os.Getenv(childName))
+	case "small-disk":
+		smallDisk(dir, os.Getenv(childName))
 	case "mkdir-peer":
 		mkdirPeer(dir, os.Getenv(childName))
 	}

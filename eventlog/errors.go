@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"fmt"
+	"io/fs"
 	"time"
 )
 
@@ -82,11 +83,15 @@ func (e *UnreplayableError) Error() string {
 func (e *UnreplayableError) Unwrap() error { return e.Err }
 
 func (e *IOError) Error() string {
+	cause := e.Err
+	if inner, ok := cause.(*fs.PathError); ok && inner.Path == e.Path {
+		cause = inner.Err // the path is said once
+	}
 	if e.OutcomeUnknown {
 		return fmt.Sprintf("%s %q: %v; the outcome is unknown: the call's events may be in the log, whole or in part; "+
-			"run `gaia doctor` before anything else is written", e.Op, e.Path, e.Err)
+			"run `gaia doctor` before anything else is written", e.Op, e.Path, cause)
 	}
-	return fmt.Sprintf("%s %q: %v; nothing was written", e.Op, e.Path, e.Err)
+	return fmt.Sprintf("%s %q: %v; nothing was written", e.Op, e.Path, cause)
 }
 
 func (e *IOError) Unwrap() error { return e.Err }

@@ -439,6 +439,40 @@ func TestAnUnknownOutcomeIsNull(t *testing.T) {
 	}
 }
 
+// A clock that is set back under a live server costs nothing but the order of
+// the records' times: every call commits, in its turn, and nobody is lost.
+func TestAClockSetBackStopsNobody(t *testing.T) {
+	now := time.Date(2026, 9, 15, 12, 0, 0, 0, time.UTC)
+	log := eventlog.Open(t.TempDir(), eventlog.Options{Adoption: true})
+	c := connect(t, NewServer(Config{Log: log, Clock: func() time.Time { return now }}))
+	for _, name := range []string{"a", "b"} {
+		result[obj](t, call(t, c, "register", obj{"actorId": name}))
+	}
+	for i, back := range []time.Duration{0, time.Hour, 24 * time.Hour, -time.Minute} {
+		now = now.Add(-back)
+		text := fmt.Sprint(i)
+		sent := result[obj](t, call(t, c, "send", obj{"from": "act-0001", "to": "act-0002", "text": text}))
+		if want := fmt.Sprintf("msg-%04d", i+1); sent["messageId"] != want {
+			t.Errorf("sent %v, want %s", sent["messageId"], want)
+		}
+		shown := result[struct {
+			Pending []obj `json:"pending"`
+		}](t, call(t, c, "inbox", obj{"actorId": "act-0002"}))
+		if len(shown.Pending) != 1 || shown.Pending[0]["text"] != text {
+			t.Errorf("%v back: shown %v", back, shown.Pending)
+		}
+		result[obj](t, call(t, c, "ack", obj{"actorId": "act-0002", "messageId": sent["messageId"]}))
+	}
+	if err := log.View(t.Context(), func(s *core.State) error {
+		if !s.Integrity().OK || !s.Correlation().OK || len(s.Actors()) != 2 {
+			t.Errorf("integrity %+v, correlation %+v", s.Integrity(), s.Correlation())
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestPhasesComeOnlyOnRequest(t *testing.T) {
 	p := play(newTestServer(t, eventlog.Options{}), serveTo(t.Context(), make(chan error, 1)))
 	with := strings.Replace(toolsCall(1, "register", obj{"actorId": "a"}), `"params":{`, `"params":{"_meta":{"gaia/phases":true},`, 1)
