@@ -8,9 +8,12 @@
 //	              synced before the next trial starts
 //	bench.txt     the same in Go benchmark format, one line a trial, for benchstat
 //	report.html   the same for a person; report.txt its twin
+//	figures.jsonl what gaia lab figures measured beside the trials, one
+//	              [Measurement] a line
 //	failed/       kept data directories of trials that broke a promise
 //
-// All but plan.json and trials.jsonl are made from those two, and can be made again.
+// plan.json, trials.jsonl and figures.jsonl are records; the others are made from
+// them, and can be made again.
 //
 // # Schema
 //

@@ -9,12 +9,15 @@ import (
 	"time"
 )
 
+// PresetFigures is the preset of a run of gaia lab figures.
+const PresetFigures = "figures"
+
 // A Plan is what a run sets out to do, written before its first trial: with the
 // records it says how far the run came and what is still to do.
 type Plan struct {
 	Schema int       `json:"schema"`
 	Run    string    `json:"run"`
-	Preset string    `json:"preset"` // "quick", "ladder", "full" or "custom"
+	Preset string    `json:"preset"` // "quick", "ladder", "full", "custom", or PresetFigures
 	Seed   uint64    `json:"seed"`
 	Start  time.Time `json:"start"`
 	// Args is the command line, to run it again; Servers and Client are the

@@ -61,8 +61,14 @@ func (w *ReplayWriter) Close() error { return w.f.Close() }
 // ReadReplay reads replay records; errors name the file and the line. A last
 // line that doesn't end is left out: its measurement was interrupted.
 func ReadReplay(r io.Reader, file string) ([]ReplayTrial, error) {
+	return readRecords[ReplayTrial](r, file, "a replay", nil)
+}
+
+// readRecords reads lines of what, each with the number of its schema; check
+// may be nil.
+func readRecords[T any](r io.Reader, file, what string, check func(*T) error) ([]T, error) {
 	in := bufio.NewReader(r)
-	var out []ReplayTrial
+	var out []T
 	for line := 1; ; line++ {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -71,12 +77,21 @@ func ReadReplay(r io.Reader, file string) ([]ReplayTrial, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, line, err)
 		}
-		var t ReplayTrial
-		if err := Unmarshal(text, &t); err != nil {
-			return nil, fmt.Errorf("%s:%d: not a replay record: %w", file, line, err)
+		var head struct {
+			Schema int `json:"schema"`
 		}
-		if t.Schema < 1 || t.Schema > Schema {
-			return nil, fmt.Errorf("%s:%d: %w %d; this gaia reads 1 to %d", file, line, ErrSchema, t.Schema, Schema)
+		var t T
+		err = errors.Join(Unmarshal(text, &head), Unmarshal(text, &t))
+		if err == nil && check != nil {
+			err = check(&t)
+		}
+		switch {
+		case head.Schema > Schema:
+			return nil, fmt.Errorf("%s:%d: %w %d; this gaia reads 1 to %d", file, line, ErrSchema, head.Schema, Schema)
+		case err != nil:
+			return nil, fmt.Errorf("%s:%d: not %s record: %w", file, line, what, err)
+		case head.Schema < 1:
+			return nil, fmt.Errorf("%s:%d: %w %d; this gaia reads 1 to %d", file, line, ErrSchema, head.Schema, Schema)
 		}
 		out = append(out, t)
 	}

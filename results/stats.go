@@ -98,6 +98,16 @@ func (t *Trial) WorstWait() time.Duration {
 	return worst
 }
 
+// WorstInMedians is the longest response of any lane over the median response
+// of all: 1 where every wait is alike; 0 where no call was answered.
+func (t *Trial) WorstInMedians() float64 {
+	median := t.ResponseQuantile(.5)
+	if median <= 0 {
+		return 0
+	}
+	return float64(t.WorstWait()) / float64(median)
+}
+
 // FloorRatio is the median service time over the median of the bare floor
 // measured beside the trial; 0 where no floor was measured.
 func (t *Trial) FloorRatio() float64 {
