@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"time"
@@ -18,30 +20,18 @@ const floorLine = 360
 // lock can be faster there, so every figure is shown as a multiple of it.
 // It works in a folder of its own in dir and removes it.
 func Floor(ctx context.Context, dir string, n int) (results.Floor, error) {
-	work, err := os.MkdirTemp(dir, "floor-")
+	b, err := openBare(dir)
 	if err != nil {
 		return results.Floor{}, err
 	}
-	defer os.RemoveAll(work)
-	f, err := os.OpenFile(filepath.Join(work, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return results.Floor{}, err
-	}
-	defer f.Close()
-	line := make([]byte, floorLine)
-	for i := range line {
-		line[i] = 'x'
-	}
-	line[floorLine-1] = '\n'
-	lock := filepath.Join(work, "lock")
+	defer b.close()
 	h := results.NewHistogram()
-	const warmUp = 3 // the first appends also allocate the file
 	for i := range n + warmUp {
 		if err := ctx.Err(); err != nil {
 			return results.Floor{}, err
 		}
 		start := time.Now()
-		if err := bareCommit(f, lock, line); err != nil {
+		if err := b.commit(); err != nil {
 			return results.Floor{}, err
 		}
 		if i >= warmUp {
@@ -51,15 +41,43 @@ func Floor(ctx context.Context, dir string, n int) (results.Floor, error) {
 	return results.Floor{N: n, Median: h.Quantile(.5), P99: h.Quantile(.99)}, nil
 }
 
-func bareCommit(f *os.File, lock string, line []byte) error {
-	if err := os.Mkdir(lock, 0o700); err != nil {
+const warmUp = 3 // the first appends also allocate the file
+
+// A bareLog is a file and a lock directory in a folder of their own.
+type bareLog struct {
+	folder, lock string
+	file         *os.File
+	line         []byte
+}
+
+func openBare(dir string) (*bareLog, error) {
+	work, err := os.MkdirTemp(dir, "floor-")
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(work, "log"), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(work))
+	}
+	line := bytes.Repeat([]byte("x"), floorLine)
+	line[floorLine-1] = '\n'
+	return &bareLog{work, filepath.Join(work, "lock"), f, line}, nil
+}
+
+func (b *bareLog) close() {
+	_ = b.file.Close()
+	_ = os.RemoveAll(b.folder)
+}
+
+func (b *bareLog) commit() error {
+	if err := os.Mkdir(b.lock, 0o700); err != nil {
 		return err
 	}
-	if _, err := f.Write(line); err != nil {
+	if _, err := b.file.Write(b.line); err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
+	if err := b.file.Sync(); err != nil {
 		return err
 	}
-	return os.Remove(lock)
+	return os.Remove(b.lock)
 }

@@ -35,6 +35,10 @@
 //  8. Nothing that a trial records holds a host name, a user name or an
 //     absolute path.
 //
+// Beside trials it runs what they are held against: processes that contend
+// with nothing of the bus in them (contend.go, sqlite.go), and a server's first
+// moments (fresh.go). Numbers 1, 2 and 6 hold for these too.
+//
 // A newcomer reads trial.go (what goes in and what comes out), lane.go (what
 // a lane does), then check.go.
 package harness

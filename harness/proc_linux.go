@@ -14,14 +14,20 @@ import (
 // peakMemory is the peak resident size of a running process, in bytes. The
 // kernel's rusage won't do: a child inherits in it what its parent had at the
 // fork.
-func peakMemory(p *os.Process) int64 {
+func peakMemory(p *os.Process) int64 { return memory(p, "VmHWM:") }
+
+// privateMemory is what a running process has of its own in memory, in bytes:
+// not the pages of its program, which all servers share.
+func privateMemory(p *os.Process) int64 { return memory(p, "RssAnon:") }
+
+func memory(p *os.Process, name string) int64 {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/status", p.Pid))
 	if err != nil {
 		return 0
 	}
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if kb, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
+		if kb, ok := strings.CutPrefix(lines.Text(), name); ok {
 			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(kb, "kB")), 10, 64)
 			if err != nil {
 				return 0

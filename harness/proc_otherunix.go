@@ -13,6 +13,10 @@ import (
 // can't be read here while it runs.
 func peakMemory(*os.Process) int64 { return 0 }
 
+// privateMemory is what a running process has of its own in memory; 0: not
+// known here.
+func privateMemory(*os.Process) int64 { return 0 }
+
 // cpuOf is what a running process has taken so far; 0: not known here, so
 // that its start counts with its work.
 func cpuOf(*os.Process) time.Duration { return 0 }

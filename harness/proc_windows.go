@@ -136,6 +136,10 @@ func peakOf(*os.ProcessState) int64 { return 0 }
 // ownCPU is what this process has taken.
 func ownCPU() time.Duration { return times(windows.CurrentProcess()) }
 
+// privateMemory is what a running process has of its own in memory; 0: not
+// known here.
+func privateMemory(*os.Process) int64 { return 0 }
+
 // cpuOf is what a running process has taken so far; 0: not known here.
 func cpuOf(p *os.Process) time.Duration {
 	h, err := windows.OpenProcess(windows.PROCESS_QUERY_LIMITED_INFORMATION, false, uint32(p.Pid))

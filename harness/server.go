@@ -37,6 +37,8 @@ type server struct {
 	lastID  int64
 	stderr  *tail
 	version string
+
+	started, initialized int64 // instants: before its start, and of its answer
 }
 
 // startServer starts argv and waits, within limit, until it has shown the six
@@ -58,6 +60,7 @@ func startServer(ctx context.Context, argv, env []string, limit time.Duration, o
 	if err != nil {
 		return nil, err
 	}
+	s.started = now()
 	if err := s.cmd.Start(); err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ func (s *server) handshake(ctx context.Context) error {
 	}, &hello); err != nil {
 		return err
 	}
+	s.initialized = now()
 	s.version = printable(hello.Info.Name + " " + hello.Info.Version)
 	if err := tell(s.stdin, rpcRequest{Version: "2.0", Method: "notifications/initialized"}); err != nil {
 		return err
