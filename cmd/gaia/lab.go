@@ -31,7 +31,7 @@ It uses data directories of its own, never yours.`,
 		Args:    cobra.NoArgs,
 	}
 	cmd.AddCommand(newLabRunCommand(a), newLabReplayCommand(a), newLabCompareCommand(a), newLabReportCommand(a), newLabEvidenceCommand(a),
-		newLabLaneCommand(a), newLabServerCommand(a), newLabTapCommand(a))
+		newLabFiguresCommand(a), newLabLaneCommand(a), newLabServerCommand(a), newLabTapCommand(a), newLabBareCommand(a))
 	return cmd
 }
 

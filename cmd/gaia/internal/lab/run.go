@@ -28,6 +28,10 @@ type Options struct {
 	Self    []string // the gaia binary's command; empty: the running executable
 	// Each is told of every trial as it is recorded, before the next starts.
 	Each func(t *results.Trial, done, of int)
+	// Round, if not nil, is called after each round of trials, before the next
+	// starts: for what is to be measured in turn with them. Its error stops
+	// the run. It may work in the folder given, which goes when the run ends.
+	Round func(ctx context.Context, n int, work string) error
 	// Preparing is told what is being made before the first trial; may be nil.
 	Preparing func(what string)
 }
@@ -147,6 +151,16 @@ func Run(ctx context.Context, p *results.Plan, done []results.Trial, o Options) 
 		if o.Each != nil {
 			o.Each(&t, len(out.Trials), len(p.Order))
 		}
+		if o.Round != nil && (at+1)%len(p.Arms) == 0 {
+			err := o.Round(ctx, p.Order[at].Trial, work)
+			if ctx.Err() != nil {
+				out.Interrupted = true
+				return out, nil
+			}
+			if err != nil {
+				return out, err
+			}
+		}
 	}
 	return out, nil
 }
@@ -157,7 +171,10 @@ func runTrial(ctx context.Context, p *results.Plan, at int, work string, logs *l
 	place := filepath.Join(work, fmt.Sprintf("trial-%04d", at+1))
 	spec := harness.TrialSpec{
 		Run: p.Run, Arm: arm.Name, Trial: slot.Trial, Order: at + 1, Seed: slot.Seed, Factors: arm.Factors,
-		Servers: o.Servers, Client: o.Client, Self: o.Self, Dir: filepath.Join(place, "data"), Work: filepath.Join(place, "lanes"),
+		Client: o.Client, Self: o.Self, Dir: filepath.Join(place, "data"), Work: filepath.Join(place, "lanes"),
+	}
+	if len(arm.Factors.Servers) > 0 { // else gaia's own, whatever other arms measure
+		spec.Servers = o.Servers
 	}
 	if err := logs.place(ctx, arm.Factors, spec.Dir); err != nil {
 		return t, "", fmt.Errorf("making the log to start from: %w", err)

@@ -1,0 +1,428 @@
+package figures
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"gaia/results"
+)
+
+// The targets. A bound holds at its very value.
+const (
+	referenceRatio = 100.0    // calls/s over the reference's, at least
+	floorRatio     = 1.5      // one lane's call over a bare commit, at most
+	lanesRatio     = 0.9      // calls/s of all lanes over one lane's, at least
+	fairness       = 0.95     // Jain's index, at least
+	worstTurns     = 4        // × lanes × the median wait: the worst wait, at most
+	growthRatio    = 1.2      // a call on the largest log over one on the smallest, at most
+	validateRatio  = 3.0      // a first call over validating the log, at most
+	privateMemory  = 64 << 20 // bytes, at most
+	sqliteRatio    = 1.0      // commits/s over SQLite's, at least
+	sqliteWorst    = 0.1      // worst wait over SQLite's, at most
+	manyCalls      = 1000.0   // calls/s, at least
+	manyP99        = 100 * time.Millisecond
+)
+
+// A State is what became of a figure.
+type State string
+
+// A figure without a target is told beside those that have one.
+const (
+	Reached     State = "reached"
+	Missed      State = "missed"
+	NotMeasured State = "not measured" // never counted as reached
+	Beside      State = "beside"
+)
+
+// A Row is one figure.
+type Row struct {
+	Figure  string    `json:"figure"`
+	State   State     `json:"state"`
+	Unit    string    `json:"unit"` // "×", "calls/s", "index", "ns" or "bytes"
+	Value   *float64  `json:"value"`
+	Samples []float64 `json:"samples"`        // what the value is the median of, or the largest
+	Bound   string    `json:"bound,omitzero"` // "≤" or "≥"
+	Target  float64   `json:"target,omitzero"`
+	Why     string    `json:"why,omitzero"` // it is not measured
+}
+
+// A Contender is processes that commit at once: lanes of the bus, or what they
+// are held against.
+type Contender struct {
+	Name           string  `json:"name"`
+	Processes      int     `json:"processes"`
+	N              int     `json:"n"`
+	CallsPerSecond float64 `json:"callsPerSecond"`
+	Jain           float64 `json:"jain"`
+	MedianMs       float64 `json:"medianMs"`
+	WorstMs        float64 `json:"worstMs"` // the longest of all
+	WorstInMedians float64 `json:"worstInMedians"`
+}
+
+// A Table is what a run's records say.
+type Table struct {
+	Rows       []Row       `json:"rows"`
+	Contenders []Contender `json:"contenders"`
+	// Broken is why figures don't count: calls of the bus that failed, or
+	// promises that it broke. Empty: none.
+	Broken []string `json:"broken"`
+}
+
+// ErrNotFigures is returned when a folder's records are of another kind of run.
+var ErrNotFigures = errors.New("not a run of gaia lab figures")
+
+// Read judges the records in a run's folder.
+func Read(dir string) (*Table, results.Run, error) {
+	run, err := results.ReadRunDir(dir)
+	if err != nil {
+		return nil, run, err
+	}
+	measured, err := results.ReadMeasurements(dir)
+	if err != nil {
+		return nil, run, err
+	}
+	t, err := Judge(run, measured)
+	if err != nil {
+		return nil, run, fmt.Errorf("%s: %w", dir, err)
+	}
+	return t, run, nil
+}
+
+// Judge makes the table of a run's records. It measures nothing.
+func Judge(run results.Run, measured []results.Measurement) (*Table, error) {
+	if run.Plan == nil || run.Plan.Preset != results.PresetFigures || len(run.Plan.Arms) <= armFew {
+		return nil, ErrNotFigures
+	}
+	j := judge{arms: run.Plan.Arms, trials: run.Trials, measured: measured, table: &Table{Rows: []Row{}, Contenders: []Contender{}, Broken: []string{}}}
+	j.bus()
+	j.reference()
+	j.oneLane()
+	j.fairness()
+	j.growth()
+	j.fresh()
+	j.sqlite()
+	j.many()
+	j.contenders()
+	return j.table, nil
+}
+
+func (t *Table) count(s State) (n int) {
+	for _, r := range t.Rows {
+		if r.State == s {
+			n++
+		}
+	}
+	return n
+}
+
+// OK tells that something was measured, that all of it reached its target,
+// and that the bus kept its promises meanwhile.
+func (t *Table) OK() bool { return t.count(Reached) > 0 && t.count(Missed) == 0 && len(t.Broken) == 0 }
+
+// Verdict is what the table comes to: a line, and one for each figure that was
+// missed or not measured.
+func (t *Table) Verdict() []string {
+	reached, missed, not := t.count(Reached), t.count(Missed), t.count(NotMeasured)
+	sum := fmt.Sprintf("reached %d of %d figures, missed %d, not measured %d", reached, reached+missed+not, missed, not)
+	if len(t.Broken) > 0 {
+		sum += "; none of it counts, for the bus didn't hold:"
+	}
+	lines := append([]string{sum}, t.Broken...)
+	for _, r := range t.Rows {
+		switch r.State {
+		case Missed:
+			lines = append(lines, fmt.Sprintf("missed: %s: %s, target %s %s", r.Figure, r.show(*r.Value), r.Bound, r.show(r.Target)))
+		case NotMeasured:
+			lines = append(lines, fmt.Sprintf("not measured: %s: %s", r.Figure, r.Why))
+		}
+	}
+	return lines
+}
+
+type judge struct {
+	arms     []results.Arm
+	trials   []results.Trial
+	measured []results.Measurement
+	table    *Table
+}
+
+// A series is one number a round.
+type series map[int]float64
+
+func (s series) values() []float64 {
+	var out []float64
+	for _, n := range slices.Sorted(maps.Keys(s)) {
+		out = append(out, s[n])
+	}
+	return out
+}
+
+// over divides round by round: both were measured in turn.
+func (s series) over(t series) series {
+	out := series{}
+	for n, x := range s {
+		if y := t[n]; y > 0 {
+			out[n] = x / y
+		}
+	}
+	return out
+}
+
+// of is one number of an arm's trials.
+func (j *judge) of(arm int, number func(*results.Trial) float64) series {
+	out := series{}
+	for i := range j.trials {
+		if t := &j.trials[i]; arm < len(j.arms) && t.Arm == j.arms[arm].Name {
+			out[t.Trial] = number(t)
+		}
+	}
+	return out
+}
+
+// find are the measurements of one kind, by round.
+func (j *judge) find(what, by string, processes int) map[int]*results.Measurement {
+	out := map[int]*results.Measurement{}
+	for i := range j.measured {
+		if m := &j.measured[i]; m.What == what && m.By == by && m.Processes == processes {
+			out[m.Round] = m
+		}
+	}
+	return out
+}
+
+// samples are all samples of one kind, in their order.
+func (j *judge) samples(what string) (out []float64, events int, size int64) {
+	found := j.find(what, "", 0)
+	for _, n := range slices.Sorted(maps.Keys(found)) {
+		m := found[n]
+		for _, d := range m.Samples {
+			out = append(out, float64(d))
+		}
+		for _, b := range m.Bytes {
+			out = append(out, float64(b))
+		}
+		events, size = m.Events, m.LogSize
+	}
+	return out, events, size
+}
+
+// A figure is a row before it is judged.
+type figure struct {
+	name    string
+	unit    string
+	samples []float64
+	largest bool // counts, and not the median
+	bound   string
+	target  float64
+	why     string // where there are no samples
+}
+
+const notRecorded = "the run was ended before it was measured"
+
+func (j *judge) add(f figure) {
+	row := Row{Figure: f.name, Unit: f.unit, Samples: f.samples, Bound: f.bound, Target: f.target, State: Beside}
+	if len(f.samples) == 0 {
+		if f.bound == "" {
+			return
+		}
+		row.State, row.Why, row.Samples = NotMeasured, cmp.Or(f.why, notRecorded), []float64{}
+		j.table.Rows = append(j.table.Rows, row)
+		return
+	}
+	value := results.Median(f.samples)
+	if f.largest {
+		value = slices.Max(f.samples)
+	}
+	row.Value = &value
+	switch {
+	case f.bound == "":
+	case f.bound == "≤" && value <= f.target, f.bound == "≥" && value >= f.target:
+		row.State = Reached
+	default:
+		row.State = Missed
+	}
+	j.table.Rows = append(j.table.Rows, row)
+}
+
+// bus holds the bus's own trials to their promises: a figure of calls that
+// failed, or of a log that lost one, is worth nothing. The reference's are its
+// own affair.
+func (j *judge) bus() {
+	ours := slices.DeleteFunc(slices.Clone(j.trials), func(t results.Trial) bool { return len(t.Factors.Servers) > 0 })
+	if len(ours) == 0 {
+		return
+	}
+	if v := results.Judge(ours); !v.OK {
+		j.table.Broken = v.Lines
+	}
+}
+
+func serviceMedian(t *results.Trial) float64  { return float64(t.ServiceQuantile(.5)) }
+func responseMedian(t *results.Trial) float64 { return float64(t.ResponseQuantile(.5)) }
+func worst(t *results.Trial) float64          { return float64(t.WorstWait()) }
+
+func (j *judge) reference() {
+	f := j.arms[armFew].Factors
+	ours, theirs := j.of(armFew, (*results.Trial).CallsPerSecond), j.of(armReference, (*results.Trial).CallsPerSecond)
+	why := "name its command with --reference"
+	if len(j.arms) > armReference {
+		why = ""
+	}
+	j.add(figure{name: fmt.Sprintf("%d lanes / the reference, %s events", f.Lanes, thousands(f.Prefill)), unit: "×",
+		samples: ours.over(theirs).values(), bound: "≥", target: referenceRatio, why: why})
+	j.add(figure{name: "gaia, calls/s", unit: "calls/s", samples: ours.values()})
+	j.add(figure{name: "the reference, calls/s", unit: "calls/s", samples: theirs.values()})
+}
+
+func (j *judge) oneLane() {
+	events := thousands(j.arms[armOne].Factors.Prefill)
+	floors := j.of(armOne, (*results.Trial).FloorRatio)
+	maps.DeleteFunc(floors, func(_ int, x float64) bool { return x == 0 })
+	j.add(figure{name: "a call / a bare commit, " + events + " events", unit: "×", samples: floors.values(), bound: "≤", target: floorRatio})
+	medians := func(what string) series {
+		out := series{}
+		for n, m := range j.find(what, "", 0) {
+			out[n] = median(m.Samples)
+		}
+		return out
+	}
+	j.add(figure{name: "the log's commit alone / bare commit", unit: "×", samples: medians(results.CommitOfLog).over(medians(results.CommitBare)).values()})
+}
+
+func (j *judge) fairness() {
+	n := j.arms[armLanes].Factors.Lanes
+	rate := (*results.Trial).CallsPerSecond
+	j.add(figure{name: fmt.Sprintf("%d lanes / one lane, calls/s", n), unit: "×", samples: j.of(armLanes, rate).over(j.of(armOne, rate)).values(), bound: "≥", target: lanesRatio})
+	j.add(figure{name: fmt.Sprintf("%d lanes, Jain's index", n), unit: "index", samples: j.of(armLanes, (*results.Trial).Fairness).values(), bound: "≥", target: fairness})
+	j.add(figure{name: fmt.Sprintf("%d lanes, worst wait / their median", n), unit: "×", samples: j.of(armLanes, (*results.Trial).WorstInMedians).values(),
+		largest: true, bound: "≤", target: float64(worstTurns * n)})
+	j.add(figure{name: "the same / one lane's median", unit: "×", samples: j.of(armLanes, worst).over(j.of(armOne, responseMedian)).values(), largest: true})
+}
+
+func (j *judge) growth() {
+	large, small := j.arms[armLarge].Factors.Prefill, j.arms[armSmall].Factors.Prefill
+	j.add(figure{name: fmt.Sprintf("a call at %s events / at %s", thousands(large), thousands(small)), unit: "×",
+		samples: j.of(armLarge, serviceMedian).over(j.of(armSmall, serviceMedian)).values(), bound: "≤", target: growthRatio})
+}
+
+func (j *judge) fresh() {
+	first, events, size := j.samples(results.FirstCall)
+	validate, _, _ := j.samples(results.ValidateLog)
+	on := ""
+	if events > 0 {
+		on = fmt.Sprintf(" at %s events", thousands(events))
+	}
+	j.add(figure{name: "first call" + on + " / IsValid", unit: "×", samples: pairwise(first, validate), bound: "≤", target: validateRatio})
+	j.add(figure{name: "that call", unit: "ns", samples: first})
+	j.add(figure{name: "IsValid over its " + results.FormatBytes(size), unit: "ns", samples: validate})
+	initialize, _, _ := j.samples(results.InitializeLog)
+	empty, _, _ := j.samples(results.InitializeEmpty)
+	j.add(figure{name: "initialize on that log / on none", unit: "×", samples: pairwise(initialize, empty)})
+	memory, _, _ := j.samples(results.PrivateMemory)
+	why := ""
+	for _, m := range j.find(results.PrivateMemory, "", 0) {
+		why = m.Missing
+	}
+	j.add(figure{name: "private memory" + on, unit: "bytes", samples: memory, largest: true, bound: "≤", target: privateMemory, why: why})
+}
+
+// pairwise divides samples that were taken in turn.
+func pairwise(a, b []float64) []float64 {
+	var out []float64
+	for i := range min(len(a), len(b)) {
+		if b[i] > 0 {
+			out = append(out, a[i]/b[i])
+		}
+	}
+	return out
+}
+
+func (j *judge) sqlite() {
+	for _, arm := range []int{armLanes, armMany} {
+		lanes := j.arms[arm].Factors.Lanes
+		rates, longest, why := series{}, series{}, ""
+		for n, m := range j.find(results.Contention, results.BySQLite, lanes) {
+			if m.Missing != "" {
+				why = m.Missing
+				continue
+			}
+			rates[n], longest[n] = m.Trial().CallsPerSecond(), worst(m.Trial())
+		}
+		// Every call is one commit.
+		j.add(figure{name: fmt.Sprintf("%d lanes / SQLite, commits/s", lanes), unit: "×", samples: j.of(arm, (*results.Trial).CallsPerSecond).over(rates).values(),
+			bound: "≥", target: sqliteRatio, why: why})
+		j.add(figure{name: fmt.Sprintf("%d lanes / SQLite, worst wait", lanes), unit: "×", samples: j.of(arm, worst).over(longest).values(),
+			largest: true, bound: "≤", target: sqliteWorst, why: why})
+	}
+}
+
+func (j *judge) many() {
+	f := j.arms[armMany].Factors
+	j.add(figure{name: fmt.Sprintf("%d lanes, calls/s, %s events", f.Lanes, thousands(f.Prefill)), unit: "calls/s",
+		samples: j.of(armMany, (*results.Trial).CallsPerSecond).values(), bound: "≥", target: manyCalls})
+	j.add(figure{name: fmt.Sprintf("%d lanes, p99", f.Lanes), unit: "ns",
+		samples: j.of(armMany, func(t *results.Trial) float64 { return float64(t.ResponseQuantile(.99)) }).values(), bound: "≤", target: float64(manyP99)})
+}
+
+// contenders sums up all that contended, the bus first.
+func (j *judge) contenders() {
+	add := func(name string, processes int, trials []results.Trial) {
+		if len(trials) == 0 {
+			return
+		}
+		c := Contender{Name: name, Processes: processes, N: len(trials),
+			CallsPerSecond: results.Median(results.Of(trials, (*results.Trial).CallsPerSecond)), Jain: results.Median(results.Of(trials, (*results.Trial).Fairness)),
+			MedianMs: results.Median(results.Of(trials, responseMedian)) / 1e6}
+		for i := range trials {
+			c.WorstMs = max(c.WorstMs, worst(&trials[i])/1e6)
+			c.WorstInMedians = max(c.WorstInMedians, trials[i].WorstInMedians())
+		}
+		j.table.Contenders = append(j.table.Contenders, c)
+	}
+	for _, arm := range []int{armOne, armLanes, armMany} {
+		add("gaia, all of MCP", j.arms[arm].Factors.Lanes, slices.DeleteFunc(slices.Clone(j.trials), func(t results.Trial) bool { return t.Arm != j.arms[arm].Name }))
+	}
+	type key struct {
+		by        string
+		processes int
+	}
+	var order []key
+	by := map[key][]results.Trial{}
+	for i := range j.measured {
+		if m := &j.measured[i]; m.What == results.Contention && m.Missing == "" {
+			k := key{m.By, m.Processes}
+			if by[k] == nil {
+				order = append(order, k)
+			}
+			by[k] = append(by[k], *m.Trial())
+		}
+	}
+	for _, k := range order {
+		name := "bare " + k.by
+		if k.by == results.BySQLite {
+			name = k.by + ", WAL, FULL"
+		}
+		add(name, k.processes, by[k])
+	}
+}
+
+func median(samples []time.Duration) float64 {
+	xs := make([]float64, len(samples))
+	for i, d := range samples {
+		xs[i] = float64(d)
+	}
+	return results.Median(xs)
+}
+
+// thousands prints 10000 as 10,000.
+func thousands(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
