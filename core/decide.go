@@ -142,6 +142,9 @@ func (s *State) decideRegister(at string, a args) (Decision, string) {
 	}
 	ref, isNew := a.trimmed("ref"), false
 	if ref == "" {
+		if exhausted(s.lastActor) {
+			return Decision{}, "ref: the issuer is exhausted; start a new data directory"
+		}
 		ref, isNew = mint("act-", s.lastActor+1), true
 	} else if _, ok := s.byRef[ref]; !ok {
 		return Decision{}, "ref: " + quote(ref) + " was never minted by this bus; register without ref to get one"
@@ -189,7 +192,7 @@ func (s *State) decideInbox(at string, a args) (Decision, string) {
 		waiting = waiting[k:]
 	}
 	r := &InboxResult{ActorID: actor.ref, Pending: []Message{}}
-	ids, size := []string{}, 0
+	ids, size := []string{}, len("[]")-len(",")
 	for k, i := range waiting {
 		m := s.message(i)
 		size += len(appendJSON(nil, m)) + len(",")
@@ -235,10 +238,19 @@ func (s *State) decideHeartbeat(at string, a args) (Decision, string) {
 	}, ""
 }
 
+// exhausted tells that no id follows the issuer's last.
+func exhausted(last int64) bool { return last >= CorrelationCeiling-1 }
+
 func (s *State) decideMessage(at string, a args, verb Verb) (Decision, string) {
+	key := a.strs["idempotencyKey"]
+	if trim(key) == "" {
+		key = ""
+	}
 	from, refusal := s.actorArg(a, "from")
 	if refusal != "" {
-		return Decision{}, refusal
+		if from = s.sender(a.trimmed("from"), key); from == nil {
+			return Decision{}, refusal
+		}
 	}
 	bodyArg, defaultKind := "text", "note"
 	if verb == Handoff {
@@ -262,15 +274,11 @@ func (s *State) decideMessage(at string, a args, verb Verb) (Decision, string) {
 	}
 	body := a.strs[bodyArg]
 	cor := a.trimmed("correlationId")
-	key := a.strs["idempotencyKey"]
-	if trim(key) == "" {
-		key = ""
-	}
 	if len(utf16.Encode([]rune(key))) > MaxIdempotencyKey {
 		return Decision{}, "idempotencyKey: longer than 128 characters"
 	}
 	if key != "" {
-		if i, bound := s.keys[from.ref+"\x00"+key]; bound {
+		if i, bound := s.keys[senderKey{from.ref, key}]; bound {
 			return s.again(i, a, verb, kind, body, cor, granted, denied)
 		}
 	}
@@ -288,7 +296,7 @@ func (s *State) decideMessage(at string, a args, verb Verb) (Decision, string) {
 		return Decision{}, missing(bodyArg)
 	}
 	if cor == "" {
-		if s.lastCorrelation >= CorrelationCeiling-1 {
+		if exhausted(s.lastCorrelation) {
 			return Decision{}, "correlationId: the issuer is exhausted; name a correlation id of your own, or start a new data directory"
 		}
 		cor = mint("cor-", s.lastCorrelation+1)
@@ -296,6 +304,9 @@ func (s *State) decideMessage(at string, a args, verb Verb) (Decision, string) {
 		if n >= CorrelationCeiling || n > s.lastCorrelation+ClaimWindow {
 			return Decision{}, "correlationId: " + quote(cor) + " is too far ahead of the issuer"
 		}
+	}
+	if exhausted(s.lastMessage) {
+		return Decision{}, "messageId: the issuer is exhausted; start a new data directory"
 	}
 	flags := []string{}
 	if authorityLanguage.MatchString(body) {
@@ -314,6 +325,24 @@ func (s *State) decideMessage(at string, a args, verb Verb) (Decision, string) {
 		d.Events = append(d.Events, &AuthorityDenied{"authority.denied", at, m.MessageID, m.From, m.To, denied, deniedOutcome})
 	}
 	return d, ""
+}
+
+// sender is the one bearer of a name that became ambiguous since it bound the
+// key: its call is repeated, so it is known. nil where there isn't exactly one.
+func (s *State) sender(name, key string) (found *actor) {
+	if key == "" {
+		return nil
+	}
+	for _, i := range s.byName[name] {
+		a := &s.actors[i]
+		if k, bound := s.keys[senderKey{a.ref, key}]; bound && s.symbols.string(s.messages[k].fromName) == name {
+			if found != nil {
+				return nil
+			}
+			found = a
+		}
+	}
+	return found
 }
 
 func resultOf(m *Message, verb Verb) Result {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -19,6 +20,7 @@ func FuzzFoldLine(f *testing.F) {
 		`{"type":"actor.heartbeat","at":"x"}`, `{"type":"actor.heartbeat","at":"x","actorId":"\ud800","note":null}`, `{"type":"message.sent","at":"x","message":{}}`,
 		`{"type":"inbox.polled","at":"2026-09-15T23:41:48.115Z","actorId":"act-0003","messageIds":["msg-0002",]}`,
 		`{"type":"actor.heartbeat","at":"2026-02-29T23:41:48.115Z","actorId":"act-0003","note":"a` + "\x01" + `"}`,
+		messageLine(`x\"y`, "msg-0001", `x"y`), messageLine(`\t`, "msg-0001", "\t"), messageLine(`a\\n`, "msg-0001", `a\n`),
 	} {
 		f.Add([]byte(line))
 	}
@@ -45,6 +47,9 @@ func FuzzFoldLine(f *testing.F) {
 		if diff := cmp.Diff(snapshotJSON(long.Snapshot()), snapshotJSON(short.Snapshot())); diff != "" {
 			t.Fatalf("the short way differs: %s", diff)
 		}
+		if diff := cmp.Diff(long.findings, short.findings) + cmp.Diff(long.keys, short.keys); diff != "" {
+			t.Fatalf("the short way finds or binds other things: %s", diff)
+		}
 		written := AppendEvent(nil, e)
 		if _, unknown := e.(*UnknownEvent); !unknown {
 			back, err := ParseEvent(written)
@@ -56,6 +61,15 @@ func FuzzFoldLine(f *testing.F) {
 			}
 		}
 	})
+}
+
+// messageLine is a line as we write it, but for three JSON strings that are
+// put in as they stand.
+func messageLine(at, id, sentAt string) string {
+	e := &MessageSent{Type: "message.sent", At: "AT", Message: Message{MessageID: "ID", CorrelationID: "x", From: "act-0001", FromName: "a", To: "act-0001",
+		ToName: "a", ReplyTo: "act-0001", ReplyToName: "a", Kind: "note", Text: "t", Trust: trustLabel,
+		Authority: Authority{noStrings, noStrings, "none", neverGrantable}, Flags: noStrings, SentAt: "SENT", Delivery: delivery}}
+	return strings.NewReplacer("AT", at, "ID", id, "SENT", sentAt).Replace(string(AppendEvent(nil, e)))
 }
 
 // Any arguments are decided, and what is decided can be read back.

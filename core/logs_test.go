@@ -71,7 +71,10 @@ func someCommand(r source, s *State, at string) Command {
 // foreignLine is a readable line that this bus would not have written here.
 func foreignLine(r source, at string) string {
 	ref := func() string { return mint("act-", int64(r.IntN(9))) }
-	msg := func() string { return pick(r, mint("msg-", int64(r.IntN(15))), "msg-1", "msg-x", "msg-00007") }
+	// Small ids, so that some are borne twice.
+	msg := func() string {
+		return pick(r, mint("msg-", int64(r.IntN(5))), mint("msg-", int64(r.IntN(15))), "msg-1", "msg-x", "msg-00007", "msg-9007199254740991")
+	}
 	return strings.ReplaceAll(pick(r,
 		`{"type":"bus.compacted","at":"AT","note":"a type of another time"}`,
 		`{"type":"bus.compacted"}`,

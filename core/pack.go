@@ -147,7 +147,7 @@ type message struct {
 	fromName, toName, replyNm symbol
 	kind                      symbol
 	expects, flagged          bool
-	minted                    bool // the bus, not the caller, chose the correlation id
+	minted                    bool // the correlation id is the issuer's next: the bus's choice, or a caller's guess of it
 	handoff                   bool
 }
 

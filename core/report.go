@@ -113,6 +113,9 @@ type Occupant struct {
 // Events counts the records folded.
 func (s *State) Events() int { return s.events }
 
+// ActorCount counts the actors.
+func (s *State) ActorCount() int { return len(s.actors) }
+
 // Actors are in the order they were registered.
 func (s *State) Actors() []ActorView {
 	views := make([]ActorView, len(s.actors))
@@ -134,7 +137,8 @@ func (s *State) Actors() []ActorView {
 	return views
 }
 
-// Snapshot copies the whole state.
+// Snapshot tells the whole state. What it shares with the state must not be
+// changed.
 func (s *State) Snapshot() Snapshot {
 	n := Snapshot{
 		Counters: Counters{s.lastActor, s.lastMessage, s.lastCorrelation, s.events},
@@ -242,7 +246,7 @@ func (s *State) PeersFor(address, at string) *Peers {
 				p.More++
 				continue
 			}
-			p.Actors = append(p.Actors, Peer{a.ref, a.name, a.kind, status})
+			p.Actors = append(p.Actors, Peer{a.ref, clip(a.name), clip(a.kind), status})
 		}
 	}
 	return p

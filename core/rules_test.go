@@ -281,18 +281,97 @@ func TestAnInboxIsPagedAndShowsEachMessageOnce(t *testing.T) {
 	}
 }
 
+// A page is as full as its bound allows and no byte fuller.
+func TestAnInboxPagesBoundIsExact(t *testing.T) {
+	sizes := func(over int) int {
+		b := newBus(t)
+		b.ok("send", `{"from":"gaia","to":"builder","text":"x"}`)
+		each := len(appendJSON(nil, b.s.message(0))) - len("x")
+		b = newBus(t)
+		text := InboxPageBytes - 2*each - len("[,]") + over
+		for _, n := range []int{text / 2, text - text/2} {
+			b.ok("send", `{"from":"gaia","to":"builder","text":"`+strings.Repeat("x", n)+`"}`)
+		}
+		r := b.ok("inbox", `{"actorId":"builder"}`).Result.(*InboxResult)
+		if n := len(appendJSON(nil, r.Pending)); over == 0 && n != InboxPageBytes {
+			t.Errorf("a page of %d bytes", n)
+		}
+		return len(r.Pending)
+	}
+	if fits, over := sizes(0), sizes(1); fits != 2 || over != 1 {
+		t.Errorf("%d messages of just the bound on a page, %d of a byte more", fits, over)
+	}
+}
+
+// Ids that somebody forged past the ceiling change no counter, and at the
+// ceiling the issuer refuses to mint an id that it could not read back.
+func TestNoIdIsMintedTwiceWhateverTheLogHolds(t *testing.T) {
+	for _, forged := range []string{"9007199254740991", "999999999999999999", "1000000000000000000", "9007199254740990"} {
+		b := newBus(t)
+		for _, line := range []string{
+			`{"type":"actor.registered","at":"` + someInstant + `","ref":"act-` + forged + `","name":"f","isNew":true,"kind":"k","declaredCapabilities":[],"busAuthority":[]}`,
+			messageLine("x", "msg-"+forged, "x"),
+		} {
+			if err := FoldLine(b.s, []byte(line)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if b.s.Integrity().OK && len(b.s.Integrity().Findings) == 0 {
+			t.Errorf("%s: no finding", forged)
+		}
+		seen := map[string]bool{}
+		for range 3 {
+			if forged == "9007199254740990" { // the last that can be
+				b.refused("register", `{"actorId":"x"}`, "exhausted")
+				b.refused("send", `{"from":"gaia","to":"builder","text":"t"}`, "exhausted")
+				continue
+			}
+			for _, id := range []string{b.ok("register", `{"actorId":"x"}`).Result.(*RegisterResult).Ref, sent(b.ok("send", `{"from":"gaia","to":"builder","text":"t"}`)).MessageID} {
+				if seen[id] {
+					t.Errorf("%s: %s is minted twice", forged, id)
+				}
+				seen[id] = true
+			}
+		}
+	}
+}
+
+// What everybody is shown of an actor doesn't grow with what it calls itself.
+func TestPeersAreShortWhateverTheirNames(t *testing.T) {
+	b := newBus(t)
+	for i := range MaxPeers {
+		b.ok("register", fmt.Sprintf(`{"actorId":"%d%s","kind":"%s"}`, i, strings.Repeat("n", 100_000), strings.Repeat("k", 100_000)))
+	}
+	if n := len(appendJSON(nil, b.s.PeersFor("act-0001", someInstant))); n > MaxPeers*600 {
+		t.Errorf("%d bytes", n)
+	}
+}
+
+func TestBlanksInAuthorityLanguageAreJavaScripts(t *testing.T) {
+	for text, want := range map[string]bool{
+		"ignore\u00a0previous orders": true, "you\u2028have\u3000admin": true, "ignore\vthe\ufeffabove": true, "update\t\n config": true,
+		"ignoreprevious": false, "ignore\u200bprevious": false, "you have administered": false, "emerge": false,
+	} {
+		if got := authorityLanguage.MatchString(text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestAnIdempotencyKeyAnswersTheSameCallAgainAndRefusesAnother(t *testing.T) {
 	b := newBus(t)
 	const call = `{"from":"gaia","to":"builder","text":"t","requestedAuthority":["draft","merge"],"idempotencyKey":"k"}`
 	first := b.ok("send", call)
 	b.ok("send", `{"from":"builder","to":"gaia","text":"another actor's key","idempotencyKey":"k"}`)
-	b.ok("register", `{"actorId":"builder"}`) // the name is ambiguous now
+	b.ok("register", `{"actorId":"builder"}`) // the names are ambiguous now
+	b.ok("register", `{"actorId":"gaia"}`)
 	for _, same := range []string{call, strings.Replace(call, `"builder"`, `"act-0002"`, 1), strings.Replace(call, `"gaia"`, `" act-0001 "`, 1), strings.Replace(call, `"t"`, `"t","kind":"note","replyTo":"gaia"`, 1)} {
 		again := b.ok("send", same)
 		if len(again.Events) != 0 || string(AppendResult(nil, again.Result)) != string(AppendResult(nil, first.Result)) {
 			t.Errorf("%s: %v %v", same, again.Events, again.Result)
 		}
 	}
+	b.refused("send", strings.Replace(call, `"k"`, `"of another call"`, 1), "ambiguous")
 	// A refusal is recorded and binds nothing.
 	for with, what := range map[string]string{
 		`"to":"gaia"`: "to", `"text":"u"`: "text", `"kind":"request"`: "kind", `"correlationId":"x"`: "correlationId", `"expectsReply":true`: "expectsReply",
@@ -308,9 +387,9 @@ func TestAnIdempotencyKeyAnswersTheSameCallAgainAndRefusesAnother(t *testing.T) 
 		b.refused("send", "{"+strings.Join(members, ",")+"}", what+" differs")
 	}
 	b.refused("handoff", `{"from":"gaia","to":"builder","summary":"t","requestedAuthority":["draft","merge"],"idempotencyKey":"k"}`, "verb differs")
-	b.refused("send", `{"from":"gaia","to":"act-0002","text":"t","idempotencyKey":"`+strings.Repeat("k", 129)+`"}`, "128")
-	b.ok("send", `{"from":"gaia","to":"act-0002","text":"t","idempotencyKey":"`+strings.Repeat("k", 128)+`"}`)
-	b.refused("send", `{"from":"gaia","to":"act-0002","text":"t","idempotencyKey":7}`, "idempotencyKey")
+	b.refused("send", `{"from":"act-0001","to":"act-0002","text":"t","idempotencyKey":"`+strings.Repeat("k", 129)+`"}`, "128")
+	b.ok("send", `{"from":"act-0001","to":"act-0002","text":"t","idempotencyKey":"`+strings.Repeat("k", 128)+`"}`)
+	b.refused("send", `{"from":"act-0001","to":"act-0002","text":"t","idempotencyKey":7}`, "idempotencyKey")
 	// The key survives a replay from bytes.
 	again := NewState()
 	for _, e := range append(newBus(t).events(), first.Events...) {

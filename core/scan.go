@@ -34,11 +34,12 @@ func (s *State) scan(line []byte) Event {
 		return nil
 	}
 	c := &cursor{rest: rest, symbols: &s.symbols}
-	at := c.open()
+	rawAt, escaped := c.raw()
+	at := c.value(rawAt, escaped)
 	var e Event
 	switch string(typ) {
 	case `{"type":"message.sent`:
-		e = s.scanMessage(c, at)
+		e = s.scanMessage(c, at, rawAt)
 	case `{"type":"inbox.polled`:
 		p := &InboxPolled{Type: "inbox.polled", At: at, ActorID: c.name(`,"actorId":"`)}
 		p.MessageIDs = c.list(`,"messageIds":[`)
@@ -80,7 +81,7 @@ const (
 	endOfMessage    = `,"delivery":"` + delivery + `","deliveredAt":null,"ackedBy":null,"ackedAt":null}`
 )
 
-func (s *State) scanMessage(c *cursor, at string) Event {
+func (s *State) scanMessage(c *cursor, at string, rawAt []byte) Event {
 	e := &s.scratch
 	*e = MessageSent{Type: "message.sent", At: at}
 	m := &e.Message
@@ -103,7 +104,7 @@ func (s *State) scanMessage(c *cursor, at string) Event {
 		m.Flags = noStrings
 		c.literal(`]`)
 	}
-	if c.has(`,"sentAt":"` + at + `"`) {
+	if c.has(`,"sentAt":"` + string(rawAt) + `"`) { // what stands there, not what it means
 		m.SentAt = at
 	} else {
 		m.SentAt = c.text(`,"sentAt":"`)
@@ -160,8 +161,9 @@ func (c *cursor) raw() (inner []byte, escaped bool) {
 }
 
 // open reads a string whose opening quote is behind.
-func (c *cursor) open() string {
-	inner, escaped := c.raw()
+func (c *cursor) open() string { return c.value(c.raw()) }
+
+func (c *cursor) value(inner []byte, escaped bool) string {
 	if !escaped {
 		return string(inner)
 	}

@@ -24,11 +24,14 @@ type State struct {
 	denials    []Denial
 	rejections int
 	unknown    map[string]int
-	keys       map[string]int // actor ref, NUL, key: index in messages
+	keys       map[senderKey]int // index in messages
 	findings   []Finding
 
 	scratch MessageSent // FoldLine's own
 }
+
+// senderKey is an idempotency key, which is its sender's own.
+type senderKey struct{ from, key string }
 
 type actor struct {
 	ref, name, kind          string
@@ -42,7 +45,7 @@ type actor struct {
 func NewState() *State {
 	return &State{
 		symbols: newSymbols(), byRef: map[string]int{}, byName: map[string][]int{}, oddIDs: map[string]int{},
-		early: map[string][]int{}, unknown: map[string]int{}, keys: map[string]int{},
+		early: map[string][]int{}, unknown: map[string]int{}, keys: map[senderKey]int{},
 	}
 }
 
@@ -109,13 +112,23 @@ func (s *State) ack(e *MessageAcked, i int) {
 	m.ackedBy, m.acked, m.ackNote = s.symbols.of(e.ActorID), s.lastAt, e.Note
 	to := s.symbols.string(m.to)
 	if a, ok := s.byRef[to]; ok {
-		w := &s.actors[a].waiting
-		if k, ok := slices.BinarySearch(*w, i); ok {
-			*w = slices.Delete(*w, k, k+1)
-		}
+		s.actors[a].waiting = without(s.actors[a].waiting, i)
 	} else {
-		s.early[to] = slices.DeleteFunc(s.early[to], func(k int) bool { return k == i })
+		s.early[to] = without(s.early[to], i)
 	}
+}
+
+// without takes i out of an ascending list. Most are acknowledged in their
+// order, so the first goes without moving the others.
+func without(list []int, i int) []int {
+	k, ok := slices.BinarySearch(list, i)
+	switch {
+	case !ok:
+		return list
+	case k == 0:
+		return list[1:]
+	}
+	return slices.Delete(list, k, k+1)
 }
 
 func (s *State) find(code, subject, detail string) {
@@ -181,7 +194,8 @@ func (s *State) register(e *ActorRegistered) {
 	}
 }
 
-// number reads the N of an id that mint writes.
+// number reads the N of an id that mint writes. Past the ceiling nothing is
+// minted, so that an id which somebody forged there can't use the issuer up.
 func number(id, prefix string) (int64, bool) {
 	d, ok := digits(id, prefix)
 	if !ok || len(d) < 4 || len(d) > 18 || len(d) > 4 && d[0] == '0' {
@@ -191,7 +205,7 @@ func number(id, prefix string) (int64, bool) {
 	for i := range len(d) {
 		n = n*10 + int64(d[i]-'0')
 	}
-	return n, true
+	return n, n < CorrelationCeiling
 }
 
 func (s *State) send(e *MessageSent) {
@@ -207,6 +221,8 @@ func (s *State) send(e *MessageSent) {
 	p := s.pack(m, mint("msg-", int64(i)+1))
 	if !ok || n != int64(i)+1 {
 		s.oddIDs[m.MessageID] = i
+	} else {
+		delete(s.oddIDs, m.MessageID) // an earlier one bore its id
 	}
 	p.minted = p.cor == s.lastCorrelation+1
 	if c, claims := claim(m.CorrelationID); claims {
@@ -220,7 +236,7 @@ func (s *State) send(e *MessageSent) {
 	s.checkRef(e, m.ReplyTo)
 	s.messages = append(s.messages, p)
 	if e.IdempotencyKey != "" {
-		k := m.From + "\x00" + e.IdempotencyKey
+		k := senderKey{m.From, e.IdempotencyKey}
 		if _, bound := s.keys[k]; !bound {
 			s.keys[k] = i
 		}

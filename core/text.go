@@ -82,7 +82,10 @@ func claim(id string) (n int64, claims bool) {
 
 // authorityLanguage finds words that sound like an instruction to use power.
 // A hint for a person who reads the log; it blocks nothing and is not complete.
-var authorityLanguage = regexp.MustCompile(`(?i)\b(?:approve|merge|push|deploy|commit|mutate|grant|you\s+(?:now\s+)?have\s+admin|ignore\s+(?:the\s+)?(?:previous|above))\b` +
-	`|\b(?:credential|secret|(?:change|update)\s+(?:the\s+)?config)`)
+var authorityLanguage = regexp.MustCompile(strings.ReplaceAll(`(?i)\b(?:approve|merge|push|deploy|commit|mutate|grant|you +(?:now +)?have +admin|ignore +(?:the +)?(?:previous|above))\b`+
+	`|\b(?:credential|secret|(?:change|update) +(?:the +)?config)`, " ", jsBlank))
+
+// jsBlank is JavaScript's \s: what trim cuts.
+const jsBlank = `[\s\v\x{A0}\x{FEFF}\p{Z}]`
 
 const authorityFlag = "authority-language-detected"

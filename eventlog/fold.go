@@ -47,7 +47,7 @@ func (c *fold) reset() {
 // catchUp folds what the log has beyond the offset. changed: what was folded
 // before is no longer what the log begins with, and all was read anew.
 //
-// After an error the fold is at the last record that was good, or empty.
+// After an error the fold is at the last record that was good.
 func (c *fold) catchUp(f logFile, m meter) (changed bool, err error) {
 	if err := m.announce(StepRead); err != nil {
 		return false, err
@@ -174,9 +174,7 @@ func (c *fold) take(lines []byte) error {
 	for rest := lines; len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n')
 		if err := core.FoldLine(c.state, rest[:end]); err != nil {
-			err = c.refusal(rest[:end], err)
-			c.reset() // the state may hold half of the record
-			return err
+			return c.refusal(rest[:end], err) // nothing of the line was applied
 		}
 		c.guard(rest[:end+1])
 		rest = rest[end+1:]

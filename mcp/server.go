@@ -87,6 +87,7 @@ func (s *Server) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser
 	case <-ctx.Done():
 	}
 	s.settle(ctx, c)
+	s.log.Close() // it rests now
 	select {
 	case <-c.idle:
 	case <-ctx.Done():

@@ -53,7 +53,6 @@ func (a *app) serverLog(path string, hook func(eventlog.Step) error) (*eventlog.
 
 // serve speaks MCP on the standard streams until its input or ctx ends.
 func (a *app) serve(ctx context.Context, log *eventlog.Log) error {
-	defer log.Close()
 	oneProcessor(a.getenv)
 	s := mcp.NewServer(mcp.Config{Log: log, Clock: a.now, Version: buildVersion(), Stderr: a.diagnostics})
 	err := s.Serve(ctx, a.stdin, keepOpen{a.stdout})

@@ -150,7 +150,7 @@ func (r *Report) checkBinary(ctx context.Context, s Subject) {
 }
 
 func (r *Report) readState(s *core.State) {
-	r.Events, r.Actors, r.Replayable = s.Events(), len(s.Actors()), true
+	r.Events, r.Actors, r.Replayable = s.Events(), s.ActorCount(), true
 	c := s.Correlation()
 	r.Correlation = &c
 	integrity := s.Integrity()
