@@ -64,8 +64,8 @@ type RunEvidence struct {
 	Environment results.Environment `json:"environment"`
 	// Highest is the largest lane count in any trial that counts, held or not.
 	Highest int `json:"highest"`
-	// Uncounted trials are no evidence, for their revision isn't known or their
-	// tree had changes.
+	// Uncounted trials are no evidence, for a revision isn't known, a tree had
+	// changes, or no server was of the lab's own build.
 	Uncounted int `json:"uncounted"`
 	// Speaks tells whether any trial can speak about a rung.
 	Speaks bool        `json:"speaks"`
@@ -145,7 +145,7 @@ func Evidence(runs []RunEvidence, host results.Environment) LaneEvidence {
 		}
 		switch {
 		case uncounted > 0:
-			e.Policy += fmt.Sprintf("; %d recorded trials don't count, for they don't name the clean revision they were built from", uncounted)
+			e.Policy += fmt.Sprintf("; %d recorded trials don't count, for lab and servers don't all name a clean revision, or no server is the lab's own build", uncounted)
 		case len(runs) > 0:
 			e.Policy += fmt.Sprintf("; no recorded trials on %s with a log of %d events or more", Platform(host), MinLog)
 		}
@@ -203,10 +203,24 @@ func choose(runs []RunEvidence, host results.Environment) *RunEvidence {
 }
 
 // counts tells whether a trial may be evidence of anything: what was measured
-// must be known down to its source.
+// must be known down to its source, and must be ours. The lab only drives; the
+// numbers are the servers'. So each of them needs a clean revision, and one that
+// a lane used needs the lab's, for that is the revision evidence is quoted with.
+// Beside it a mix may have older builds and other implementations. Another
+// server alone, however good, shows nothing about this bus, and a mix with one
+// of no revision can't be repeated.
 func counts(t *results.Trial) bool {
-	return t.Lab.Revision != "" && !t.Lab.Dirty
+	own := false
+	for i, s := range t.Servers {
+		if !clean(s) {
+			return false
+		}
+		own = own || i < t.Factors.Lanes && s.Revision == t.Lab.Revision
+	}
+	return clean(t.Lab) && own
 }
+
+func clean(b results.Binary) bool { return b.Revision != "" && !b.Dirty }
 
 // eligible tells whether a trial speaks about a rung: an undisturbed one on a
 // log that is large enough, by the shipped read path.

@@ -25,7 +25,7 @@ func trial(lanesN, n int) results.Trial {
 	}
 	t := results.Trial{
 		Schema: results.Schema, Run: "run", Arm: fmt.Sprintf("lanes=%d", lanesN), Trial: n, Start: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
-		Lab: results.Binary{Revision: "abc"}, Environment: host, Wall: time.Second, Calls: int64(100 * lanesN),
+		Lab: results.Binary{Revision: "abc"}, Servers: []results.Binary{{Revision: "abc"}}, Environment: host, Wall: time.Second, Calls: int64(100 * lanesN),
 		Factors:  results.Factors{Lanes: lanesN, Prefill: 10_000, Path: "tail", Load: "closed", Fault: "none", Class: results.ClassIdentical},
 		Response: map[string]string{"all": h.String()}, Service: map[string]string{"all": h.String()},
 		Promises: []results.Promise{{Name: "whole lines", OK: true}},
@@ -118,6 +118,41 @@ func TestRungIsValidatedOnlyByWhatTheRulesAsk(t *testing.T) {
 		if got := num(lanes.Evidence(source(c.trials), host).Measured); got != c.measured {
 			t.Errorf("%s: measured %d, want %d", name, got, c.measured)
 		}
+	}
+}
+
+func TestOnlyTrialsOfOurOwnServerAreEvidence(t *testing.T) {
+	own, older, foreign := results.Binary{Revision: "abc"}, results.Binary{Revision: "older"}, results.Binary{Argv: []string{"node", "mcp-server.mjs"}}
+	dirty := own
+	dirty.Dirty = true
+	for name, c := range map[string]struct {
+		servers  []results.Binary
+		measured int
+	}{
+		"our own":                                {[]results.Binary{own}, 6},
+		"our own beside an older build":          {[]results.Binary{older, own}, 6},
+		"another of no revision":                 {[]results.Binary{foreign}, 0},
+		"another of its own revision":            {[]results.Binary{older}, 0},
+		"our own of a changed tree":              {[]results.Binary{dirty}, 0},
+		"our own beside one of no revision":      {[]results.Binary{own, foreign}, 0},
+		"our own beside one of a changed tree":   {[]results.Binary{own, dirty}, 0},
+		"our own named, and no lane left for it": {slices.Concat(slices.Repeat([]results.Binary{older}, 6), []results.Binary{own}), 0},
+		"none recorded":                          {nil, 0},
+	} {
+		e := lanes.Evidence(source(trials(6, 10, func(t *results.Trial) { t.Servers = c.servers })), host)
+		if num(e.Measured) != c.measured || e.HighestMeasured != c.measured {
+			t.Errorf("%s: measured %d, at most %d lanes; want %d", name, num(e.Measured), e.HighestMeasured, c.measured)
+		}
+		if c.measured == 0 && (e.Provenance != nil || !strings.Contains(e.Policy, "10 recorded trials don't count")) {
+			t.Errorf("%s: quoted %+v, %q", name, e.Provenance, e.Policy)
+		}
+	}
+	// Trials of another server, however bad, don't speak against ours either.
+	theirs := trials(6, 3, func(t *results.Trial) {
+		t.Servers, t.Promises[0].OK = []results.Binary{foreign}, false
+	})
+	if e := lanes.Evidence(source(trials(6, 10, nil), theirs), host); num(e.Measured) != 6 {
+		t.Errorf("another server's broken promises are held against ours: %+v", e)
 	}
 }
 

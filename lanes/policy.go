@@ -17,7 +17,9 @@
 //     trials also show a read path of bounded cost, real clients at that count,
 //     and a holder's death survived.
 //  5. What is measured on one operating system is claimed for no other, and a
-//     record without its source revision is no evidence.
+//     record without the clean source revision of the lab and of every server is
+//     no evidence. Nor is one of other servers alone: in a mix one server at
+//     least is the lab's own build.
 package lanes
 
 import (

@@ -90,7 +90,7 @@ func Current(userConfigDir string, host results.Environment) (LaneEvidence, erro
 // that is there already.
 func Adopt(userConfigDir string, run results.Run, from string) (string, error) {
 	if !Summarize(run).Speaks {
-		return "", errors.New("nothing to adopt: no trial of this run is evidence (it takes a lab built from a clean checkout with -buildvcs=true, " +
+		return "", errors.New("nothing to adopt: no trial of this run is evidence (it takes a lab and servers built from clean checkouts with -buildvcs=true, one server being the lab's own build, " +
 			fmt.Sprintf("and a log of %d events or more)", MinLog))
 	}
 	dest := filepath.Join(AdoptDir(userConfigDir), run.Trials[0].Run)
