@@ -152,12 +152,17 @@ func Evidence(runs []RunEvidence, host results.Environment) LaneEvidence {
 		nothing := Summarize(results.Run{})
 		run = &nothing
 	}
+	complete := true
 	for _, r := range run.Rungs {
 		if r.Level == 0 {
 			break // a ladder isn't climbed past a missing rung
 		}
 		e.Measured = ptr(r.Rung)
-		if r.Rung > Inherited && len(r.Missing) == 0 {
+		if r.Rung <= Inherited {
+			continue // policy supports it, whatever it lacks
+		}
+		// Nor is support raised past a rung that lacks a condition.
+		if complete = complete && len(r.Missing) == 0; complete {
 			e.Supported = r.Rung
 			e.Policy = fmt.Sprintf("%d lanes are validated by recorded trials, with all three conditions", r.Rung)
 		}
@@ -228,8 +233,9 @@ func eligible(t *results.Trial) bool {
 	return counts(t) && t.Factors.Fault == "none" && t.Factors.Path == "tail" && t.Factors.Prefill >= MinLog
 }
 
-// fails says why a trial doesn't hold what a rung asks; empty when it does.
-func fails(t *results.Trial) string {
+// unkept says why a trial doesn't show that every promise held; empty when it
+// does. What nobody checked, nobody kept.
+func unkept(t *results.Trial) string {
 	switch broken, skipped := t.Broken(), t.Unchecked(); {
 	case len(broken) > 0:
 		return "broke the promise: " + broken[0].Name
@@ -237,6 +243,15 @@ func fails(t *results.Trial) string {
 		return "left unchecked: " + skipped[0].Name
 	case len(t.Promises) == 0:
 		return "recorded no promises"
+	}
+	return ""
+}
+
+// fails says why a trial doesn't hold what a rung asks; empty when it does.
+func fails(t *results.Trial) string {
+	switch why := unkept(t); {
+	case why != "":
+		return why
 	case t.Failures() > 0:
 		return fmt.Sprintf("had %d calls that failed", t.Failures())
 	case t.Dropped > 0:

@@ -218,6 +218,143 @@ func TestSupportedRisesOnlyWithAllThreeConditions(t *testing.T) {
 	}
 }
 
+// struck changes only the trials of conditions in which a holder was killed.
+func struck(change func(*results.Trial)) []results.Trial {
+	return changed(func(t *results.Trial) bool { return t.Outage != nil }, change)
+}
+
+// readAt changes only the trials of conditions that compare logs of two sizes,
+// and of those the ones with a log of so many events; 0: all.
+func readAt(events int, change func(*results.Trial)) []results.Trial {
+	return changed(func(t *results.Trial) bool {
+		return t.Factors.Lanes == 1 && (events == 0 || t.Factors.Prefill == events)
+	}, change)
+}
+
+func changed(which func(*results.Trial) bool, change func(*results.Trial)) []results.Trial {
+	ts := conditions(6)
+	for i := range ts {
+		if which(&ts[i]) {
+			change(&ts[i])
+		}
+	}
+	return ts
+}
+
+func TestAConditionIsShownOnlyByTrialsThatChecked(t *testing.T) {
+	skip := func(t *results.Trial) {
+		t.Promises = append(t.Promises, results.Promise{Name: "replay", Skipped: true})
+	}
+	const death, read = "a holder's death survived: trial 1 of kill ", "a read path of bounded cost: no trials alike"
+	for name, c := range map[string]struct {
+		conditions []results.Trial
+		missing    string // "": supported
+	}{
+		"all checked":                      {conditions(6), ""},
+		"a death with a broken promise":    {struck(func(t *results.Trial) { t.Promises[0].OK = false }), death + "broke the promise: whole lines"},
+		"a death with one unchecked":       {struck(skip), death + "left unchecked: replay"},
+		"a death with none checked":        {struck(func(t *results.Trial) { t.Promises = nil; skip(t) }), death + "left unchecked: replay"},
+		"a death without promises":         {struck(func(t *results.Trial) { t.Promises = nil }), death + "recorded no promises"},
+		"a death without an outage":        {struck(func(t *results.Trial) { t.Outage = nil }), death + "recorded no outage"},
+		"read times with a broken promise": {readAt(0, func(t *results.Trial) { t.Promises[0].OK = false }), read},
+		"read times with one unchecked":    {readAt(100, skip), read},
+		"read times without promises":      {readAt(100, func(t *results.Trial) { t.Promises = nil }), read},
+		"read times of calls that failed":  {readAt(10_000, func(t *results.Trial) { t.Errors = map[string]int64{"transport": 1} }), read},
+		"no read times on the large log":   {readAt(10_000, func(t *results.Trial) { t.Service = nil }), read},
+		"no read times on the small log":   {readAt(100, func(t *results.Trial) { t.Service = nil }), read},
+		"read times that can't be read":    {readAt(10_000, func(t *results.Trial) { t.Service["all"] = "HISTF" }), read},
+	} {
+		e := lanes.Evidence(source(trials(6, 10, nil), c.conditions), host)
+		if supported := e.Supported == 6; supported != (c.missing == "") || c.missing != "" && !strings.Contains(strings.Join(e.Missing, "\n"), c.missing) {
+			t.Errorf("%s: supported %d, missing %q", name, e.Supported, e.Missing)
+		}
+	}
+}
+
+func TestReadCostIsComparedOnlyBetweenTrialsAlikeButForTheLog(t *testing.T) {
+	for name, unlike := range map[string]func(*results.Trial){
+		"lanes":           func(t *results.Trial) { t.Factors.Lanes = 2 },
+		"calls a lane":    func(t *results.Trial) { t.Factors.CallsPerLane = 9 },
+		"actors":          func(t *results.Trial) { t.Factors.Actors = 1000 },
+		"load":            func(t *results.Trial) { t.Factors.Load = "open" },
+		"think time":      func(t *results.Trial) { t.Factors.Think = time.Second },
+		"rate":            func(t *results.Trial) { t.Factors.Rate = 9 },
+		"message size":    func(t *results.Trial) { t.Factors.MessageBytes = 9 },
+		"class":           func(t *results.Trial) { t.Factors.Class = results.ClassMixed },
+		"servers":         func(t *results.Trial) { t.Factors.Servers = []string{"gaia mcp"} },
+		"client":          func(t *results.Trial) { t.Factors.Client = "claude" },
+		"servers' builds": func(t *results.Trial) { t.Servers = append(t.Servers, results.Binary{Revision: "older"}) },
+	} {
+		e := lanes.Evidence(source(trials(6, 10, nil), readAt(100, unlike)), host)
+		if e.Supported != 4 || !strings.Contains(strings.Join(e.Missing, "\n"), "no trials alike but for a log 100 times larger") {
+			t.Errorf("other %s: supported %d, missing %q", name, e.Supported, e.Missing)
+		}
+		if e := lanes.Evidence(source(trials(6, 10, nil), readAt(0, unlike)), host); e.Supported != 6 {
+			t.Errorf("the same %s in both: supported %d, missing %q", name, e.Supported, e.Missing)
+		}
+	}
+}
+
+// grows are trials of a shape whose calls take 5 ms on a log of the first size
+// and so long on one of the second.
+func grows(lanesN, small, large int, took time.Duration) []results.Trial {
+	h := results.NewHistogram()
+	h.Record(took)
+	return slices.Concat(
+		trials(lanesN, 3, func(t *results.Trial) { t.Factors.Prefill = small }),
+		trials(lanesN, 3, func(t *results.Trial) {
+			t.Factors.Prefill, t.Service = large, map[string]string{"all": h.String()}
+		}),
+	)
+}
+
+func TestAGrowingReadCostIsNotHiddenByOneThatDoesntGrow(t *testing.T) {
+	const fast, slow = 5 * time.Millisecond, 20 * time.Millisecond
+	for name, c := range map[string]struct {
+		trials  []results.Trial
+		missing string
+	}{
+		"none grows":               {slices.Concat(grows(2, 100, 10_000, fast), grows(3, 100, 10_000, fast)), ""},
+		"another shape grows":      {grows(2, 100, 10_000, slow), "at 10000 events as at 100;"},
+		"a larger log grows":       {grows(2, 100, 1_000_000, slow), "at 1000000 events as at 100;"},
+		"only logs too close grow": {grows(2, 101, 10_000, slow), ""},
+		"only logs too small grow": {grows(2, 50, 9_999, slow), ""},
+	} {
+		e := lanes.Evidence(source(trials(6, 10, nil), conditions(6), c.trials), host)
+		if supported := e.Supported == 6; supported != (c.missing == "") || c.missing != "" && !strings.Contains(strings.Join(e.Missing, "\n"), c.missing) {
+			t.Errorf("%s: supported %d, missing %q", name, e.Supported, e.Missing)
+		}
+	}
+}
+
+func TestTheSameRecordsGiveTheSameAnswer(t *testing.T) {
+	const slow = 20 * time.Millisecond
+	records := slices.Concat(grows(1, 100, 10_000, slow), grows(2, 50, 10_000, slow), grows(3, 100, 20_000, slow))
+	for range 20 { // a map's order differs from one to the next
+		if e := lanes.Evidence(source(records), host); !strings.Contains(strings.Join(e.Missing, "\n"), "at 20000 events as at 100;") {
+			t.Fatalf("missing %q", e.Missing)
+		}
+	}
+}
+
+func TestSupportIsNotRaisedPastARungThatLacksACondition(t *testing.T) {
+	failed := trials(6, 1, func(t *results.Trial) {
+		t.Factors.Fault, t.Outage = "kill-holder", &results.Outage{Injected: 1, FailClosed: 2}
+	})
+	for name, c := range map[string]struct {
+		runs            []lanes.RunEvidence
+		supported, next int
+	}{
+		"both have all":              {source(trials(6, 10, nil), trials(8, 10, nil), conditions(8)), 8, 0},
+		"eight has all, six doesn't": {source(trials(6, 10, nil), trials(8, 10, nil), conditions(8), failed), 4, 6},
+		"six has all, eight doesn't": {source(trials(6, 10, nil), trials(8, 10, nil), conditions(6)), 6, 8},
+	} {
+		if e := lanes.Evidence(c.runs, host); e.Supported != c.supported || num(e.NextValidationTarget) != c.next || num(e.Measured) != 8 {
+			t.Errorf("%s: %+v", name, e)
+		}
+	}
+}
+
 // onDisk writes a run's folder.
 func onDisk(t *testing.T, dir string, ts []results.Trial) results.Run {
 	t.Helper()

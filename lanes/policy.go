@@ -13,9 +13,9 @@
 //     promise held, no call ended in an error or failed closed, no lane had
 //     less than half the mean, and the 99th percentile of the response was
 //     under [MaxP99].
-//  4. The supported count rises above 4 only when, for that rung, recorded
-//     trials also show a read path of bounded cost, real clients at that count,
-//     and a holder's death survived.
+//  4. The supported count rises above 4 only when, for that rung and those on
+//     the way to it, recorded trials also show a read path of bounded cost, real
+//     clients at that count, and a holder's death survived.
 //  5. What is measured on one operating system is claimed for no other, and a
 //     record without the clean source revision of the lab and of every server is
 //     no evidence. Nor is one of other servers alone: in a mix one server at
