@@ -74,7 +74,7 @@ func (r *Row) show(x float64) string {
 func Line(m *results.Measurement) string {
 	what := m.What
 	if m.By != "" {
-		what += fmt.Sprintf(", %s, %d processes", m.By, m.Processes)
+		what += fmt.Sprintf(" of %d, %s", m.Processes, m.By)
 	}
 	if m.Events > 0 {
 		what += fmt.Sprintf(", %s events", thousands(m.Events))
