@@ -1,6 +1,7 @@
 package results
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -24,20 +25,30 @@ type required struct {
 	name string
 	kind string // "duration", "bytes" or "number"
 	of   func(*Trial) float64
+	// known tells whether the trial measured it; nil: when it is above zero.
+	known func(*Trial) bool
 }
 
 var requirable = []required{
-	{"calls/s", "number", (*Trial).CallsPerSecond},
-	{"p50", "duration", func(t *Trial) float64 { return float64(t.ResponseQuantile(.5)) }},
-	{"p99", "duration", func(t *Trial) float64 { return float64(t.ResponseQuantile(.99)) }},
-	{"max", "duration", func(t *Trial) float64 { return float64(t.WorstWait()) }},
-	{"jain", "number", (*Trial).Fairness},
-	{"cpu", "duration", func(t *Trial) float64 { return float64(t.CPUPerCall()) }},
-	{"memory", "bytes", func(t *Trial) float64 { return float64(t.ServerPeakRSS) }},
-	{"floor", "number", (*Trial).FloorRatio},
-	{"errors", "number", func(t *Trial) float64 { return float64(t.Failures()) }},
-	{"dropped", "number", func(t *Trial) float64 { return float64(t.Dropped) }},
-	{"broken", "number", func(t *Trial) float64 { return float64(len(t.Broken())) }},
+	{"calls/s", "number", (*Trial).CallsPerSecond, nil},
+	{"p50", "duration", func(t *Trial) float64 { return float64(t.ResponseQuantile(.5)) }, nil},
+	{"p99", "duration", func(t *Trial) float64 { return float64(t.ResponseQuantile(.99)) }, nil},
+	{"max", "duration", func(t *Trial) float64 { return float64(t.WorstWait()) }, nil},
+	// The index of no calls is 1, and a count of nothing tried is 0.
+	{"jain", "number", (*Trial).Fairness, func(t *Trial) bool { return slices.ContainsFunc(t.Lanes, func(l Lane) bool { return l.Calls > 0 }) }},
+	{"cpu", "duration", func(t *Trial) float64 { return float64(t.CPUPerCall()) }, nil},
+	{"memory", "bytes", func(t *Trial) float64 { return float64(t.ServerPeakRSS) }, nil},
+	{"floor", "number", (*Trial).FloorRatio, nil},
+	{"errors", "number", func(t *Trial) float64 { return float64(t.Failures()) }, func(t *Trial) bool { return t.Calls+t.Failures() > 0 }},
+	{"dropped", "number", func(t *Trial) float64 { return float64(t.Dropped) }, func(t *Trial) bool { return t.Calls+t.Failures()+t.Dropped > 0 }},
+	{"broken", "number", func(t *Trial) float64 { return float64(len(t.Broken())) }, func(t *Trial) bool { return len(t.Unchecked()) < len(t.Promises) }},
+}
+
+func (r required) measured(t *Trial) bool {
+	if r.known == nil {
+		return r.of(t) > 0
+	}
+	return r.known(t)
 }
 
 // ErrThreshold is returned when an expression can't be read; the error's text
@@ -116,6 +127,17 @@ func (th Threshold) holds(x float64) bool {
 	return x == th.value
 }
 
+// distance is how far x lies towards missing the threshold, and past it.
+func (th Threshold) distance(x float64) float64 {
+	switch th.op {
+	case "<", "<=":
+		return x - th.value
+	case ">", ">=":
+		return th.value - x
+	}
+	return math.Abs(x - th.value)
+}
+
 func (th Threshold) show(x float64) string {
 	switch th.metric.kind {
 	case "duration":
@@ -131,7 +153,8 @@ func (th Threshold) show(x float64) string {
 
 // Require holds every trial without a fault against the thresholds, a line an
 // arm and threshold. Each trial must meet it, not their median: the line shows
-// the one that comes closest to missing it, or misses it furthest.
+// the one that comes closest to missing it, or misses it furthest. What a trial
+// didn't measure it doesn't meet.
 func Require(ths []Threshold, trials []Trial, order []string) (ok bool, lines []string) {
 	ok = true
 	names, byArm := Arms(trials, order)
@@ -143,19 +166,21 @@ func Require(ths []Threshold, trials []Trial, order []string) (ok bool, lines []
 				continue
 			}
 			checked = true
-			values := Of(ts, th.metric.of)
-			worst := slices.Max(values)
-			if strings.HasPrefix(th.op, ">") {
-				worst = slices.Min(values)
-			}
-			mark := "✓"
-			for _, x := range values {
-				if !th.holds(x) {
-					mark, worst, ok = "✗", x, false
-					break
+			worst := slices.MaxFunc(Of(ts, th.metric.of), func(a, b float64) int { return cmp.Compare(th.distance(a), th.distance(b)) })
+			mark, shown := "✓", th.show(worst)
+			unknown := 0
+			for i := range ts {
+				if !th.metric.measured(&ts[i]) {
+					unknown++
 				}
 			}
-			lines = append(lines, fmt.Sprintf("%s %s  %s: %s", mark, th.Text, name, th.show(worst)))
+			if unknown > 0 {
+				shown = fmt.Sprintf("not measured in %d of %d trials", unknown, len(ts))
+			}
+			if unknown > 0 || !th.holds(worst) {
+				mark, ok = "✗", false
+			}
+			lines = append(lines, fmt.Sprintf("%s %s  %s: %s", mark, th.Text, name, shown))
 		}
 		if !checked {
 			ok, lines = false, append(lines, fmt.Sprintf("✗ %s  no trial to hold it against", th.Text))
