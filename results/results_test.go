@@ -249,20 +249,41 @@ func TestVerdictIsNoWhenAPromiseBrokeOrACallFailed(t *testing.T) {
 	skipped.Promises = append(skipped.Promises, results.Promise{Name: "replay", Skipped: true, Detail: "a foreign server"})
 	fault := made(4, 5, 100)
 	fault.Factors.Fault, fault.Errors = "kill-client", map[string]int64{"no-reply": 1}
+	unpromised, unchecked, unanswered, unstruck := made(4, 6, 100), made(4, 7, 100), made(4, 8, 100), fault
+	unpromised.Promises = nil
+	unchecked.Promises = []results.Promise{{Name: "replay", Skipped: true, Detail: "a foreign server"}}
+	unanswered.Calls, unanswered.Dropped = 0, 400
+	unstruck.Promises = nil
 	for name, c := range map[string]struct {
 		trials []results.Trial
 		ok     bool
 		says   string
 	}{
-		"all held":         {[]results.Trial{ok}, true, "held: 1 promises checked in 1 trials, 400 calls"},
-		"one broken":       {[]results.Trial{ok, broken}, false, "ids dense: msg-0003 twice"},
-		"calls failed":     {[]results.Trial{ok, failed}, false, "2 × transport"},
-		"one not checked":  {[]results.Trial{ok, skipped}, true, "not checked: replay: a foreign server"},
-		"errors of faults": {[]results.Trial{fault}, true, "held"},
-		"nothing finished": {none, false, "no trial"},
+		"all held":          {[]results.Trial{ok}, true, "held: 1 promises checked in 1 trials, 400 calls"},
+		"one broken":        {[]results.Trial{ok, broken}, false, "ids dense: msg-0003 twice"},
+		"calls failed":      {[]results.Trial{ok, failed}, false, "2 × transport"},
+		"one not checked":   {[]results.Trial{ok, skipped}, true, "not checked: replay: a foreign server"},
+		"errors of faults":  {[]results.Trial{fault}, true, "held"},
+		"nothing finished":  {none, false, "no trial"},
+		"no promise":        {[]results.Trial{ok, unpromised}, false, "EMPTY: lanes=4/events=1000, trial 6 (seed 7): no promise was checked"},
+		"none checked":      {[]results.Trial{ok, unchecked}, false, "trial 7 (seed 7): no promise was checked"},
+		"no call":           {[]results.Trial{ok, unanswered}, false, "trial 8 (seed 7): no call was answered"},
+		"no call at all":    {[]results.Trial{unanswered}, false, "NOT HELD: 0 promises broken, 0 calls failed, 1 empty, in 1 trials"},
+		"a fault unwatched": {[]results.Trial{ok, unstruck}, false, "trial 5 (seed 7): no promise was checked"},
 	} {
 		if v := results.Judge(c.trials); v.OK != c.ok || !strings.Contains(v.String(), c.says) {
 			t.Errorf("%s: %v %s", name, v.OK, v)
+		}
+		// Table and progress say held only where the verdict does.
+		if len(c.trials) == 0 {
+			continue
+		}
+		rows, _ := results.TableRows(c.trials, nil)
+		if cell := rows[1][len(rows[1])-1]; strings.HasPrefix(cell, "held") != c.ok {
+			t.Errorf("%s: the table says %q", name, cell)
+		}
+		if line := results.TrialLine(&c.trials[len(c.trials)-1], 1, 1); strings.HasSuffix(line, "  held") != c.ok {
+			t.Errorf("%s: progress says %q", name, line)
 		}
 	}
 }

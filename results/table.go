@@ -161,8 +161,11 @@ func dash(ts []Trial, of func(*Trial) float64, show func(float64) string) string
 }
 
 func promisesCell(ts []Trial) string {
-	var broken, skipped, errs int64
+	var broken, skipped, errs, empty int64
 	for i := range ts {
+		if ts[i].empty() != "" {
+			empty++
+		}
 		broken += int64(len(ts[i].Broken()))
 		skipped += int64(len(ts[i].Unchecked()))
 		if ts[i].Factors.Fault == NoFault {
@@ -174,6 +177,8 @@ func promisesCell(ts []Trial) string {
 		return fmt.Sprintf("%d BROKEN", broken)
 	case errs > 0:
 		return fmt.Sprintf("%d errors", errs)
+	case empty > 0:
+		return fmt.Sprintf("%d empty", empty)
 	case skipped > 0:
 		return "held, some unchecked"
 	}
@@ -187,6 +192,8 @@ func TrialLine(t *Trial, done, of int) string {
 		verdict = "BROKEN: " + b[0].Name
 	} else if n := t.Failures(); n > 0 && t.Factors.Fault == NoFault {
 		verdict = fmt.Sprintf("%d errors", n)
+	} else if why := t.empty(); why != "" {
+		verdict = "empty: " + why
 	}
 	return fmt.Sprintf("%*d/%d  %s  trial %d  %s calls/s  p50 %s  p99 %s  %s", len(fmt.Sprint(of)), done, of, t.Arm, t.Trial,
 		FormatNumber(t.CallsPerSecond()), FormatDuration(t.ResponseQuantile(.5)), FormatDuration(t.ResponseQuantile(.99)), verdict)
@@ -198,12 +205,25 @@ type Verdict struct {
 	Lines []string // what a person reads, the first one the verdict itself
 }
 
+// empty says why a trial shows nothing, though nothing went wrong in it; empty
+// when it shows something.
+func (t *Trial) empty() string {
+	switch {
+	case t.Calls <= 0:
+		return "no call was answered"
+	case len(t.Unchecked()) == len(t.Promises):
+		return "no promise was checked"
+	}
+	return ""
+}
+
 // Judge says whether every trial kept every promise, and whether the calls of
 // every trial without a fault were answered: a bus that answers nobody breaks no
-// promise, and hasn't held.
+// promise, and hasn't held. Nor has one of which a trial checked nothing.
 func Judge(trials []Trial) Verdict {
 	var v Verdict
 	var promises, calls int64
+	var empty []string
 	skipped := make(map[string]string)
 	var errs int64
 	for i := range trials {
@@ -211,6 +231,9 @@ func Judge(trials []Trial) Verdict {
 		calls += t.Calls
 		if t.Factors.Fault == NoFault {
 			errs += t.Failures()
+		}
+		if why := t.empty(); why != "" {
+			empty = append(empty, fmt.Sprintf("EMPTY: %s, trial %d (seed %d): %s", t.Arm, t.Trial, t.Seed, why))
 		}
 		for _, p := range t.Promises {
 			switch {
@@ -227,11 +250,12 @@ func Judge(trials []Trial) Verdict {
 	if errs > 0 {
 		v.Lines = append(v.Lines, "ERRORS: "+errorList(trials))
 	}
+	v.Lines = append(v.Lines, empty...)
 	switch {
 	case len(trials) == 0:
 		v.Lines = []string{"NOT HELD: no trial was finished"}
 	case len(v.Lines) > 0:
-		v.Lines = append([]string{fmt.Sprintf("NOT HELD: %d promises broken, %d calls failed, in %d trials", broken, errs, len(trials))}, v.Lines...)
+		v.Lines = append([]string{fmt.Sprintf("NOT HELD: %d promises broken, %d calls failed, %d empty, in %d trials", broken, errs, len(empty), len(trials))}, v.Lines...)
 	default:
 		v.OK = true
 		v.Lines = []string{fmt.Sprintf("held: %d promises checked in %d trials, %d calls", promises, len(trials), calls)}
