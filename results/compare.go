@@ -60,6 +60,10 @@ func Compare(older, newer Run) Comparison {
 			c.Caveats = append(c.Caveats, arm+" is only in "+older.Name)
 			continue
 		}
+		// An arm's name doesn't tell how long its trials are.
+		if a, b := callsPerLane(was), callsPerLane(is); a != b {
+			c.Caveats = append(c.Caveats, fmt.Sprintf("%s makes %s calls a lane in %s and %s in %s", arm, a, older.Name, b, newer.Name))
+		}
 		for _, m := range compared {
 			a, b := Of(was, m.of), Of(is, m.of)
 			if !slices.ContainsFunc(a, nonZero) || !slices.ContainsFunc(b, nonZero) {
@@ -91,6 +95,17 @@ func Compare(older, newer Run) Comparison {
 		c.Caveats = append(c.Caveats, otherHost(older.Trials[0].Environment, newer.Trials[0].Environment)...)
 	}
 	return c
+}
+
+// callsPerLane says how many calls the lanes of an arm's trials make: one
+// number, but for a folder into which trials of several runs were put.
+func callsPerLane(trials []Trial) string {
+	var calls []int
+	for i := range trials {
+		calls = append(calls, trials[i].Factors.CallsPerLane)
+	}
+	slices.Sort(calls)
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(slices.Compact(calls)), "[]"), " ", " or ")
 }
 
 func nonZero(x float64) bool { return x != 0 }

@@ -1,6 +1,7 @@
 package results_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,23 @@ func TestComparisonShowsADifferenceOnlyWhereTheTrialsDo(t *testing.T) {
 	}
 	if d, c := change(run("a", 4, 3, 100), run("b", 4, 3, 200)); d.Delta != "~" || !strings.Contains(c.String(), "need >= 4 samples") {
 		t.Errorf("three trials can't show one: %+v\n%s", d, c)
+	}
+}
+
+func TestComparisonTellsOfTrialsOfAnotherLength(t *testing.T) {
+	a, b := run("a", 4, 6, 100), run("b", 4, 6, 100)
+	if c := results.Compare(a, b); strings.Contains(strings.Join(c.Caveats, "\n"), "calls a lane") {
+		t.Errorf("of the same length: %q", c.Caveats)
+	}
+	for i := range b.Trials {
+		b.Trials[i].Factors.CallsPerLane = 2_000_000
+	}
+	if c, want := results.Compare(a, b), "lanes=4/events=1000 makes 100 calls a lane in a and 2000000 in b"; !slices.Contains(c.Caveats, want) {
+		t.Errorf("%q isn't among %q", want, c.Caveats)
+	}
+	b.Trials[0].Factors.CallsPerLane = 100
+	if c, want := results.Compare(a, b), "lanes=4/events=1000 makes 100 calls a lane in a and 100 or 2000000 in b"; !slices.Contains(c.Caveats, want) {
+		t.Errorf("%q isn't among %q", want, c.Caveats)
 	}
 }
 
