@@ -276,6 +276,14 @@ func (j *judge) reference() {
 	if len(j.arms) > armReference {
 		why = ""
 	}
+	// A server that answers a few calls and fails the rest is slow in no way
+	// that a ratio could tell.
+	for n, failures := range j.of(armReference, func(t *results.Trial) float64 { return float64(t.Failures() + t.Dropped) }) {
+		if failures > 0 {
+			delete(theirs, n)
+			why = "calls of the reference failed"
+		}
+	}
 	j.add(figure{name: fmt.Sprintf("%d lanes / the reference, %s events", f.Lanes, thousands(f.Prefill)), unit: "×",
 		samples: ours.over(theirs).values(), bound: "≥", target: referenceRatio, why: why})
 	j.add(figure{name: "gaia, calls/s", unit: "calls/s", samples: ours.values()})

@@ -200,6 +200,13 @@ func TestWhatIsNotMeasuredSaysWhyAndIsNeverReached(t *testing.T) {
 		"no reference named": {func(r *records) {
 			r.run.Plan.Arms = r.run.Plan.Arms[:6]
 		}, 1, "name its command with --reference"},
+		"a reference that fails": {func(r *records) {
+			for i := range r.run.Trials {
+				if tr := &r.run.Trials[i]; tr.Arm == r.run.Plan.Arms[6].Name {
+					tr.Calls, tr.Errors = 1, map[string]int64{"transport": 8}
+				}
+			}
+		}, 1, "calls of the reference failed"},
 		"no sqlite3": {func(r *records) {
 			r.measure(results.Contention, func(m *results.Measurement) {
 				*m = results.Measurement{What: m.What, By: m.By, Processes: m.Processes, Round: m.Round, Missing: "no sqlite3 program was found"}
