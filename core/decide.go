@@ -195,7 +195,7 @@ func (s *State) decideInbox(at string, a args) (Decision, string) {
 	ids, size := []string{}, len("[]")-len(",")
 	for k, i := range waiting {
 		m := s.message(i)
-		size += len(appendJSON(nil, m)) + len(",")
+		size += m.jsonSize() + len(",")
 		if k > 0 && size > InboxPageBytes {
 			r.Remaining, r.Next = len(waiting)-k, ids[k-1]
 			break
@@ -309,7 +309,7 @@ func (s *State) decideMessage(at string, a args, verb Verb) (Decision, string) {
 		return Decision{}, "messageId: the issuer is exhausted; start a new data directory"
 	}
 	flags := []string{}
-	if authorityLanguage.MatchString(body) {
+	if soundsOfAuthority(body) {
 		flags = append(flags, authorityFlag)
 	}
 	m := Message{

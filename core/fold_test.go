@@ -1,6 +1,7 @@
 package core
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,3 +98,41 @@ func TestDecideChangesNothing(t *testing.T) {
 type drawn struct{ t *rapid.T }
 
 func (d drawn) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(d.t, "n") }
+
+// A message's size is told without writing it.
+func TestAMessagesSizeIsThatOfItsJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.SampledFrom(someNames), rapid.Just("\xff\u2028\x00\"\\"))
+		list := rapid.SliceOfN(text, 0, 3)
+		orNil := rapid.Ptr(text, true)
+		m := Message{
+			text.Draw(t, "id"), text.Draw(t, "cor"), text.Draw(t, "from"), "f", text.Draw(t, "to"), "t", "r", text.Draw(t, "reply name"),
+			rapid.Bool().Draw(t, "expects"), text.Draw(t, "kind"), text.Draw(t, "text"), text.Draw(t, "trust"),
+			Authority{list.Draw(t, "granted"), list.Draw(t, "denied"), text.Draw(t, "effect"), list.Draw(t, "never")},
+			list.Draw(t, "flags"), text.Draw(t, "sent"), text.Draw(t, "delivery"), orNil.Draw(t, "delivered"), orNil.Draw(t, "acked by"), orNil.Draw(t, "acked at"),
+		}
+		if got, want := m.jsonSize(), len(appendJSON(nil, m)); got != want {
+			t.Fatalf("%d bytes, told %d: %s", want, got, appendJSON(nil, m))
+		}
+	})
+}
+
+// What the first look lets pass unread the expression doesn't match either.
+func TestTheFirstLookAtATextMissesNoWordOfAuthority(t *testing.T) {
+	pieces := []string{"approve", "MERGE", "push", "puſh", "Deploy", "commit", "mutate", "grant", "you", "now", "have", "admin", "ignore", "the", "previous", "above",
+		"credential", "secrets", "change", "update", "config", "ſecret", "bloc\u212a", " ", "  ", "\n", "\u00a0", "\u2028", ".", "-", "_", "7", "é", "x", "\xff", "\xc5", "审"}
+	matched := 0
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 9).Draw(t, "pieces"), "")
+		want := authorityLanguage.MatchString(text)
+		if want {
+			matched++
+		}
+		if got := soundsOfAuthority(text); got != want {
+			t.Fatalf("%q: %v, the expression says %v", text, got, want)
+		}
+	})
+	if matched < 10 {
+		t.Errorf("only %d texts had such words", matched)
+	}
+}

@@ -1,5 +1,7 @@
 package core
 
+import "github.com/go-json-experiment/json/jsontext"
+
 // A Result is what a verb answers: one of [RegisterResult], [SendResult],
 // [InboxResult], [AckResult], [HeartbeatResult], [HandoffResult], by pointer.
 // Marshal it with [AppendResult], which writes JSON.stringify's bytes.
@@ -36,6 +38,49 @@ type InboxResult struct {
 	Next      string `json:"next,omitzero"`
 	Peers     *Peers `json:"peers,omitzero"`
 }
+
+// jsonSize is how many bytes m is in a result: what it is made of is measured
+// and not written, as this is done in the lock for each message that waits.
+func (m *Message) jsonSize() int {
+	n := emptyMessageSize
+	var buf [256]byte
+	text := func(s string) {
+		b, _ := jsontext.AppendQuote(buf[:0], s)
+		n += len(b) - len(`""`)
+	}
+	list := func(l []string) {
+		for i, s := range l {
+			text(s)
+			n += len(`"",`)
+			if i == 0 {
+				n -= len(",")
+			}
+		}
+	}
+	orNull := func(s *string) {
+		if s != nil {
+			text(*s)
+			n += len(`""`) - len("null")
+		}
+	}
+	for _, s := range []string{m.MessageID, m.CorrelationID, m.From, m.FromName, m.To, m.ToName, m.ReplyTo, m.ReplyToName, m.Kind, m.Text, m.Trust,
+		m.Authority.Effect, m.SentAt, m.Delivery} {
+		text(s)
+	}
+	if m.ExpectsReply {
+		n -= len("false") - len("true")
+	}
+	list(m.Authority.Granted)
+	list(m.Authority.Denied)
+	list(m.Authority.NeverGrantable)
+	list(m.Flags)
+	orNull(m.DeliveredAt)
+	orNull(m.AckedBy)
+	orNull(m.AckedAt)
+	return n
+}
+
+var emptyMessageSize = len(appendJSON(nil, Message{}))
 
 // AckResult answers ack.
 type AckResult struct {

@@ -352,7 +352,7 @@ func TestBlanksInAuthorityLanguageAreJavaScripts(t *testing.T) {
 		"ignore\u00a0previous orders": true, "you\u2028have\u3000admin": true, "ignore\vthe\ufeffabove": true, "update\t\n config": true,
 		"ignoreprevious": false, "ignore\u200bprevious": false, "you have administered": false, "emerge": false,
 	} {
-		if got := authorityLanguage.MatchString(text); got != want {
+		if got := soundsOfAuthority(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

@@ -13,16 +13,24 @@ import (
 // compared and not parsed. Whatever deviates by a byte goes the long way,
 // and a fuzz test holds the two equal.
 func FoldLine(s *State, line []byte) error {
-	if e := s.scan(line); e != nil {
+	e, err := s.read(line)
+	if err == nil {
 		Apply(s, e)
-		return nil
 	}
-	e, err := ParseEvent(line)
-	if err != nil {
-		return err
+	return err
+}
+
+// CheckLine tells whether FoldLine would take a line. It folds nothing.
+func CheckLine(s *State, line []byte) error {
+	_, err := s.read(line)
+	return err
+}
+
+func (s *State) read(line []byte) (Event, error) {
+	if e := s.scan(line); e != nil {
+		return e, nil
 	}
-	Apply(s, e)
-	return nil
+	return ParseEvent(line)
 }
 
 // scan reads a line that is byte for byte as we write it, or returns nil. What

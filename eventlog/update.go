@@ -19,7 +19,7 @@ const (
 	StepAcquire Step = "acquire" // wait for the locks and take them
 	StepRead    Step = "read"    // check what was read before, read what is new
 	StepFold    Step = "fold"    // decode and fold what is new: one pass over each line
-	StepDecide  Step = "decide"
+	StepDecide  Step = "decide"  // and make the lines, and prove that they can be read
 	StepAppend  Step = "append"
 	StepSync    Step = "sync"
 	StepRelease Step = "release"
@@ -105,15 +105,12 @@ func (l *Log) Update(ctx context.Context, decide func(*core.State) []core.Event)
 	if err := l.catchUp(h.log, m); err != nil {
 		return r, err
 	}
-	var events []core.Event
+	var lines []byte
 	if err := m.step(StepDecide, func() error {
-		events = decide(l.fold.state)
-		return nil
-	}); err != nil || len(events) == 0 {
-		return r, err
-	}
-	lines, err := encode(events)
-	if err != nil {
+		var err error
+		lines, err = encode(l.fold.state, decide(l.fold.state))
+		return err
+	}); err != nil || len(lines) == 0 {
 		return r, err
 	}
 	if ctx.Err() != nil {
@@ -133,12 +130,12 @@ func (l *Log) Update(ctx context.Context, decide func(*core.State) []core.Event)
 
 // encode makes the lines and proves that they can be read back: a line that
 // can't must never reach the log.
-func encode(events []core.Event) ([]byte, error) {
+func encode(s *core.State, events []core.Event) ([]byte, error) {
 	var lines []byte
 	for _, e := range events {
 		start := len(lines)
 		lines = core.AppendEvent(lines, e)
-		if _, err := core.ParseEvent(lines[start:]); err != nil {
+		if err := core.CheckLine(s, lines[start:]); err != nil {
 			return nil, fmt.Errorf("an event that could not be read back was not written: %w", err)
 		}
 		lines = append(lines, '\n')
