@@ -28,6 +28,7 @@ const (
 	PromiseReplay     = "replay agrees"
 	PromiseNoLock     = "no lock left"
 	PromiseNoStarving = "no lane starved"
+	PromiseThrough    = "every lane got through" // of kill-storm
 )
 
 // Check holds the log of dir and what the lanes recorded against every
@@ -51,8 +52,8 @@ func Check(dir string, before LogMark, histories []History) ([]results.Promise, 
 	if err != nil {
 		return nil, err
 	}
-	return []results.Promise{
-		c.whole.promise(PromiseWholeLines, "%d lines", c.lines),
+	promises := []results.Promise{
+		c.wholeLines(),
 		c.appendOnly.promise(PromiseAppendOnly, "%d bytes stand as they were", before.Size),
 		c.ids.promise(PromiseIDs, "%d actors, %d messages", c.actors, c.messages),
 		c.answered.promise(PromiseAnswered, "%d calls", c.calls),
@@ -60,7 +61,11 @@ func Check(dir string, before LogMark, histories []History) ([]results.Promise, 
 		c.order.promise(PromiseOrder, "%d records against their calls' instants", len(c.placed)),
 		lock,
 		starving(histories),
-	}, nil
+	}
+	if through, ok := c.through(); ok {
+		promises = append(promises, through)
+	}
+	return promises, nil
 }
 
 // findings collects what breaks one promise.
@@ -88,7 +93,8 @@ func (f *findings) promise(name, kept string, args ...any) results.Promise {
 
 // A checker reads the log once, in order, and lays each new record to a call.
 type checker struct {
-	before LogMark
+	before    LogMark
+	histories []History
 
 	whole, appendOnly, ids, answered, once, order findings
 
@@ -100,16 +106,20 @@ type checker struct {
 	byMark   map[string]*call
 	tapped   tappedCalls
 	polls    map[string][]*call // inbox calls by their actor, oldest first
+	reached  map[int]int        // by lane, the latest call a mark was seen of
 	all      []*call
 	placed   []placed
 	previous logRecord
 	rejected int64
+	torn     string // where the last line doesn't end; empty: it does
+	excused  bool   // by a server that was killed
 }
 
 // A call is a CallRecord and which records the log holds of it.
 type call struct {
 	CallRecord
-	got map[string]int // by type
+	got   map[string]int // by type
+	after int            // the lane's latest marked call before it that was acknowledged
 }
 
 type placed struct {
@@ -118,23 +128,33 @@ type placed struct {
 }
 
 func newChecker(before LogMark, histories []History) *checker {
-	c := &checker{before: before, correlations: map[string]bool{}, byMark: map[string]*call{}, polls: map[string][]*call{}}
+	c := &checker{before: before, histories: histories, correlations: map[string]bool{}, byMark: map[string]*call{}, polls: map[string][]*call{}, reached: map[int]int{}}
 	for _, h := range histories {
 		last := CallRecord{Lane: h.Lane, Call: -1}
+		cut, marked := 0, 0
 		for i, r := range h.Calls {
 			if r.Call != i && !h.Tapped {
 				c.once.add("lane %d: its history has call %d in place of %d", h.Lane, r.Call, i)
 			}
-			if !r.Answered() && !h.Victim && r.Outcome != OutcomeAbandoned {
+			switch {
+			case r.Outcome == OutcomeKilled && h.Storm != nil:
+				cut++
+			case !r.Answered() && !h.Victim && r.Outcome != OutcomeAbandoned:
 				c.answered.add("%s %s: %s: %s", r.mark(), r.Verb, r.Outcome, r.Detail)
 			}
-			c.know(r)
+			c.know(r, marked)
+			if r.Outcome == OutcomeOK && r.Verb != verbInbox {
+				marked = r.Call
+			}
 			last = r
+		}
+		if h.Storm != nil && cut > len(h.Storm.Kills) {
+			c.answered.add("lane %d: %d calls were cut off by %d deaths of its server", h.Lane, cut, len(h.Storm.Kills))
 		}
 		if h.Victim {
 			// The call it may have died in: begun after its last one ended,
 			// and never answered.
-			c.know(CallRecord{Lane: h.Lane, Call: last.Call + 1, Actor: last.actor(), Start: last.End, Outcome: OutcomeTransport})
+			c.know(CallRecord{Lane: h.Lane, Call: last.Call + 1, Actor: last.actor(), Start: last.End, Outcome: OutcomeTransport}, marked)
 		}
 	}
 	return c
@@ -148,11 +168,13 @@ func (c *CallRecord) actor() string {
 	return c.Actor
 }
 
-func (c *checker) know(r CallRecord) {
+// know takes in a call; after is its lane's latest marked and acknowledged one
+// before it.
+func (c *checker) know(r CallRecord, after int) {
 	if !r.Answered() {
 		r.End = math.MaxInt64 // nobody can say that it was over
 	}
-	k := &call{CallRecord: r, got: map[string]int{}}
+	k := &call{CallRecord: r, got: map[string]int{}, after: after}
 	c.all = append(c.all, k)
 	if r.Session != 0 {
 		c.tapped.know(k)
@@ -178,7 +200,8 @@ func (c *checker) know(r CallRecord) {
 func (c *checker) line(line []byte, number, offset int64, whole bool) {
 	c.lines = number
 	if !whole {
-		c.whole.add("line %d, offset %d: the last line doesn't end", number, offset)
+		c.torn = fmt.Sprintf("line %d, offset %d", number, offset)
+		c.whole.add("%s: the last line doesn't end", c.torn)
 		return
 	}
 	r, err := parseLine(line)
@@ -280,24 +303,35 @@ func (c *checker) lay(r logRecord) *call {
 // marked finds the call whose mark is the first word of a text.
 func (c *checker) marked(text string) *call {
 	mark, _, _ := strings.Cut(text, " ")
-	return c.byMark[mark]
+	k := c.byMark[mark]
+	if k != nil {
+		c.reached[k.Lane] = max(c.reached[k.Lane], k.Call)
+	}
+	return k
 }
 
 // poll finds the inbox call of a poll: its actor's next. One that may not
-// have reached the log is passed over when the record is the next one's.
+// have reached the log is passed over when a later call of its lane did, or
+// when the record may be, and looks like, the next one's.
 func (c *checker) poll(r logRecord) *call {
 	queue := c.polls[r.ActorID]
+	for len(queue) > 0 && queue[0].unsure() && queue[0].Verb != "" && queue[0].Call < c.reached[queue[0].Lane] {
+		queue = queue[1:]
+	}
 	if len(queue) == 0 {
 		return nil
 	}
 	take := 0
 	for i, k := range queue {
 		if !k.unsure() {
-			if equal(k.Shown, r.MessageIDs) || i == 0 {
+			if k.after <= c.reached[k.Lane] && equal(k.Shown, r.MessageIDs) {
 				take = i
 			}
 			break
 		}
+	}
+	if k := queue[take]; k.after > c.reached[k.Lane] {
+		return nil // it stands before a record that was acknowledged before its call began
 	}
 	c.polls[r.ActorID] = queue[take+1:]
 	return queue[take]
@@ -382,6 +416,14 @@ func (c *checker) settle() {
 		}
 		if said := k.miscounted(); said != "" {
 			c.once.add("%s: %s", k.name(), said)
+		} else if said = k.halved(); said != "" {
+			// A tear may lie between the records of one call, the last.
+			if last := c.placed[len(c.placed)-1].call; c.torn == "" || k != last {
+				c.once.add("%s: %s", k.name(), said)
+			}
+		}
+		if k.Outcome == OutcomeKilled && len(k.got) < len(verbRecords[k.Verb]) {
+			c.excused = c.torn != "" && slices.ContainsFunc(c.histories, func(h History) bool { return h.Lane == k.Lane && h.Storm != nil })
 		}
 	}
 	if c.rejected < refused || c.rejected > refused+unsure {
@@ -434,6 +476,19 @@ func (k *call) miscounted() string {
 			return "its reply doesn't tell of the " + t + " in the log"
 		case n > 1:
 			return fmt.Sprintf("its %s is in the log %d times", t, n)
+		}
+	}
+	return ""
+}
+
+// halved tells how a call whose server was killed is in the log in part.
+func (k *call) halved() string {
+	if k.Outcome != OutcomeKilled || len(k.got) == 0 {
+		return ""
+	}
+	for _, t := range verbRecords[k.Verb] {
+		if k.got[t] == 0 {
+			return "its server was killed, and the log holds a part of it without its " + t
 		}
 	}
 	return ""

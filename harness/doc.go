@@ -17,7 +17,9 @@
 //  3. The same seed gives the same work: verbs, addressees, think times and
 //     bodies are drawn from the trial's seed and the lane's number alone. Only
 //     which message an ack names depends on what the lane was shown, and an
-//     ack that has nothing to name becomes a heartbeat.
+//     ack that has nothing to name becomes a heartbeat. Under kill-storm an
+//     inbox after one of unknown outcome does, too, until a marked call is
+//     acknowledged: nothing else tells the two polls apart in the log.
 //  4. Every call bears a mark, "L<lane>-<call>", in its text, note, summary
 //     or capabilities, so that each record of the log can be laid to exactly
 //     one call. Only inbox has no room for one: the k-th poll of an actor is
@@ -40,5 +42,6 @@
 // moments (fresh.go). Numbers 1, 2 and 6 hold for these too.
 //
 // A newcomer reads trial.go (what goes in and what comes out), lane.go (what
-// a lane does), then check.go.
+// a lane does), then check.go; storm.go and check_storm.go are the fault that
+// strikes every lane.
 package harness

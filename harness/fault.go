@@ -10,15 +10,25 @@ import (
 	"time"
 )
 
-// The faults a trial may have. The one in the lock takes a step of the
+// The faults a trial may have. The ones in the lock take a step of the
 // commit, before which the holder is caught: "kill-holder:append". One lane,
-// the first, is the victim; the others tell what they saw of it.
+// the first, is the victim; the others tell what they saw of it. But for
+// kill-storm, which strikes all and takes [MkdirPeer] after its colon.
 const (
 	FaultNone        = "none"
 	FaultKillHolder  = "kill-holder"
 	FaultStallHolder = "stall-holder"
 	FaultKillClient  = "kill-client"
+	FaultKillStorm   = "kill-storm"
 )
+
+// MkdirPeer is the variant of kill-storm with a lane that knows mkdir's lock alone.
+const MkdirPeer = "mkdir-peer"
+
+// Faults are the faults' names.
+func Faults() []string {
+	return []string{FaultNone, FaultKillHolder, FaultStallHolder, FaultKillClient, FaultKillStorm}
+}
 
 // FaultSteps are the steps at which a holder can be caught, in their order.
 func FaultSteps() []string {
@@ -31,6 +41,9 @@ type fault struct {
 	Step    string `json:"step,omitzero"`
 	Call    int    `json:"call,omitzero"` // in which call of the lane
 	StallNs int64  `json:"stallNs,omitzero"`
+	LifeNs  int64  `json:"lifeNs,omitzero"` // kill-storm: a server's mean life; 0: this lane's is spared
+
+	mkdirPeer bool
 }
 
 // stallFor is how long a stalled holder stays stopped: long enough to be seen
@@ -45,6 +58,11 @@ func parseFault(s string, calls int) (fault, error) {
 	case "", FaultNone:
 		f = fault{}
 	case FaultKillClient:
+	case FaultKillStorm:
+		if f = (fault{Kind: kind, LifeNs: int64(stormLife), mkdirPeer: hasStep}); hasStep && step != MkdirPeer {
+			return f, usagef("fault %q: no variant %q; there is %s", s, step, MkdirPeer)
+		}
+		return f, nil
 	case FaultKillHolder, FaultStallHolder:
 		if f.Step = step; !hasStep {
 			f.Step = "sync"
@@ -57,7 +75,7 @@ func parseFault(s string, calls int) (fault, error) {
 		}
 		return f, nil
 	default:
-		return f, usagef("no fault %q; there are %s", s, strings.Join([]string{FaultNone, FaultKillHolder, FaultStallHolder, FaultKillClient}, " "))
+		return f, usagef("no fault %q; there are %s", s, strings.Join(Faults(), " "))
 	}
 	if hasStep {
 		return f, usagef("fault %q has no step", kind)

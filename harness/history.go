@@ -36,6 +36,8 @@ const (
 	OutcomeNoReply = "no-reply"
 	// OutcomeTransport: the connection ended before the reply.
 	OutcomeTransport = "transport"
+	// OutcomeKilled: the lab killed the server before the reply.
+	OutcomeKilled = "killed"
 	// OutcomeAbandoned: a real client ended before the reply.
 	OutcomeAbandoned = "abandoned"
 	// OutcomeRPC: a JSON-RPC error in place of a result.
@@ -86,7 +88,7 @@ type CallRecord struct {
 // Answered tells whether the caller got the bus's envelope.
 func (c *CallRecord) Answered() bool {
 	switch c.Outcome {
-	case OutcomeNoReply, OutcomeTransport, OutcomeRPC, OutcomeMalformed, OutcomeAbandoned:
+	case OutcomeNoReply, OutcomeTransport, OutcomeRPC, OutcomeMalformed, OutcomeAbandoned, OutcomeKilled:
 		return false
 	}
 	return true
@@ -128,6 +130,8 @@ type History struct {
 	Victim bool
 	// Tapped: a real client made the calls, as it saw fit, without marks.
 	Tapped bool
+	// Storm is what kill-storm did to the lane; nil: it wasn't the fault.
+	Storm *Storm
 }
 
 // historyFile is where lane n writes its history in the trial's work folder.

@@ -94,9 +94,10 @@ func Lane(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err != nil {
 		d.Trouble = printable(err.Error())
 	}
+	d.Stderr = l.lastWords(err)
 	used := l.close()
-	d.ServerCPUNs, d.PeakRSS, d.Stderr = int64(used.cpu-started), used.peak, l.server.stderr.lastLine()
-	d.FaultAt, d.FaultOver, d.Adopted = l.faultAt.Load(), l.faultOver.Load(), l.adopted.Load()
+	d.ServerCPUNs, d.PeakRSS = int64(l.used.cpu+used.cpu-started), max(l.used.peak, used.peak)
+	d.FaultAt, d.FaultOver, d.Adopted, d.Kills = l.faultAt.Load(), l.faultOver.Load(), l.adopted.Load(), l.kills
 	return tell(out, report{Done: &d})
 }
 
@@ -108,6 +109,14 @@ type lane struct {
 	shown  []string // messages this lane was shown and hasn't acked, oldest first
 
 	faultAt, faultOver, adopted atomic.Int64
+
+	// Of kill-storm.
+	killer *killer
+	kills  []int64 // when its servers were killed
+	used   usage   // by those
+	// unpolled: an inbox call's outcome is unknown, and no marked call was
+	// acknowledged since.
+	unpolled bool
 }
 
 const serverGrace = 5 * time.Second
@@ -122,6 +131,18 @@ func (l *lane) close() usage {
 		return usage{}
 	}
 	return l.server.stop(serverGrace)
+}
+
+// lastWords is the last line on stderr of the lane's server, or of the one
+// that didn't start.
+func (l *lane) lastWords(err error) string {
+	if s, ok := errors.AsType[*serverError](err); ok {
+		return s.stderr
+	}
+	if l.server == nil {
+		return ""
+	}
+	return l.server.stderr.lastLine()
 }
 
 // open starts the server and registers.
@@ -172,6 +193,8 @@ func (l *lane) watch(p *os.Process, line string) {
 func (l *lane) work(ctx context.Context, b begin) (dropped int64, err error) {
 	p := newPlan(l.Seed, l.Lane, l.Lanes, l.MessageBytes, time.Duration(l.ThinkNs))
 	interval := float64(time.Second) / l.Rate
+	life := l.lifetimes()
+	defer func() { l.killer.spare() }()
 	if err := sleepUntil(ctx, b.At); err != nil {
 		return 0, err
 	}
@@ -195,11 +218,16 @@ func (l *lane) work(ctx context.Context, b begin) (dropped int64, err error) {
 		if l.Fault.Kind == FaultKillClient && call == l.Fault.Call {
 			defer time.AfterFunc(time.Duration(p.rng.Int64N(int64(3*time.Millisecond))), killSelf).Stop()
 		}
+		if l.Fault.Kind == FaultKillStorm {
+			if err := l.weather(ctx, life, call == l.Calls); err != nil {
+				return int64(l.Calls - call + 1), fmt.Errorf("before call %d, its server was killed and doesn't start again: %w", call, err)
+			}
+		}
 		c, err := l.do(ctx, call, s, intended, b.Refs)
 		if err != nil {
 			return 0, err
 		}
-		if c.Outcome == OutcomeNoReply || c.Outcome == OutcomeTransport {
+		if c.Outcome == OutcomeNoReply || c.Outcome == OutcomeTransport || l.Fault.Kind == FaultKillStorm && c.failedClosed() {
 			return int64(l.Calls - call), fmt.Errorf("call %d, %s: %s: %s", call, c.Verb, c.Outcome, c.Detail)
 		}
 	}
@@ -210,7 +238,7 @@ func (l *lane) work(ctx context.Context, b begin) (dropped int64, err error) {
 func (l *lane) do(ctx context.Context, call int, s step, intended int64, refs []string) (CallRecord, error) {
 	c := CallRecord{Lane: l.Lane, Call: call, Verb: s.verb, Actor: l.ref}
 	mark := callMark(l.Lane, call)
-	if c.Verb == verbAck && len(l.shown) == 0 {
+	if c.Verb == verbAck && len(l.shown) == 0 || c.Verb == verbInbox && l.unpolled {
 		c.Verb = verbHeartbeat
 	}
 	var args callArgs
@@ -239,6 +267,9 @@ func (l *lane) do(ctx context.Context, call int, s step, intended int64, refs []
 	if c.Intended = intended; intended == 0 {
 		c.Intended = c.Start
 	}
+	if l.killer.struck() && cutOff(outcome, detail) {
+		outcome = OutcomeKilled
+	}
 	c.Outcome, c.Detail, c.Phases = outcome, detail, a.phases
 	if outcome == OutcomeOK {
 		c.answer(a)
@@ -246,6 +277,15 @@ func (l *lane) do(ctx context.Context, call int, s step, intended int64, refs []
 		case verbInbox:
 			l.shown = slices.Clone(c.Shown)
 		case verbAck:
+			l.shown = l.shown[1:]
+		}
+		l.unpolled = l.unpolled && c.Verb == verbInbox
+	}
+	if outcome == OutcomeKilled {
+		switch c.Verb {
+		case verbInbox:
+			l.unpolled = true
+		case verbAck: // the next inbox shows it again if it must
 			l.shown = l.shown[1:]
 		}
 	}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -29,6 +30,7 @@ func measure(t *results.Trial, histories []History, at int64) {
 			switch c.Outcome {
 			case OutcomeOK:
 				row.Calls++
+			case OutcomeKilled: // the lab's doing, told in the outage
 			case OutcomeRefused: // the work provokes none
 				row.Calls++
 				fallthrough
@@ -102,37 +104,77 @@ func (l latencies) strings() map[string]string {
 	return m
 }
 
-// outage is what the lanes but the victim saw of a fault that struck at an
-// instant: the longest time from then on without an answer to any of them,
-// how long after it came the first answer to a call that began after it (an
-// answer on its way when the fault struck proves nothing), and how many calls
-// failed closed.
-func outage(histories []History, struck int64) *results.Outage {
-	o := &results.Outage{}
-	if struck == 0 {
+// A strike is one fault done to a lane.
+type strike struct {
+	lane int // index
+	at   int64
+}
+
+// outage is what the lanes but the victim saw of faults: from the first on the
+// longest time without an answer to any of them, the longest time from a fault
+// to the first answer to another lane's call that began after it (an answer on
+// its way when the fault struck proves nothing), and how many calls failed
+// closed.
+func outage(histories []History, struck []strike) *results.Outage {
+	o := &results.Outage{Injected: len(struck)}
+	for _, h := range histories {
+		for _, c := range h.Calls {
+			if c.Outcome == OutcomeKilled {
+				o.Unknown++
+			}
+		}
+	}
+	if len(struck) == 0 {
 		return o
 	}
-	o.Injected = 1
+	first := slices.MinFunc(struck, func(a, b strike) int { return cmp.Compare(a.at, b.at) }).at
 	var ends []int64
 	for _, h := range histories {
 		for _, c := range h.Calls {
-			if h.Victim || c.Call == 0 || !c.Answered() {
-				continue
-			}
-			if c.Outcome == OutcomeOK || c.Outcome == OutcomeRefused {
-				ends = append(ends, c.End)
-				if took := time.Duration(c.End - struck); c.Start >= struck && (o.Recovery == 0 || took < o.Recovery) {
-					o.Recovery = took
-				}
-			} else if c.End >= struck {
+			switch {
+			case h.Victim || c.Call == 0:
+			case c.failedClosed() && c.End >= first:
 				o.FailClosed++
+			case c.Answered() && !c.failedClosed():
+				ends = append(ends, c.End)
 			}
 		}
 	}
 	slices.Sort(ends)
-	after, _ := slices.BinarySearch(ends, struck)
+	after, _ := slices.BinarySearch(ends, first)
 	for i := max(after, 1); i < len(ends); i++ {
 		o.Longest = max(o.Longest, time.Duration(ends[i]-ends[i-1]))
 	}
+	for lane := range histories {
+		answered := answersBut(histories, lane)
+		for _, s := range struck {
+			if s.lane != lane {
+				continue
+			}
+			i, _ := slices.BinarySearchFunc(answered, s.at, func(a span, at int64) int { return cmp.Compare(a.start, at) })
+			if i < len(answered) {
+				o.Recovery = max(o.Recovery, time.Duration(answered[i].end-s.at))
+			}
+		}
+	}
 	return o
+}
+
+type span struct{ start, end int64 }
+
+// answersBut are the answered calls of all lanes but one, by their start; each
+// end is the earliest of its own and all later ones.
+func answersBut(histories []History, lane int) (spans []span) {
+	for i, h := range histories {
+		for _, c := range h.Calls {
+			if i != lane && c.Call > 0 && c.Answered() && !c.failedClosed() {
+				spans = append(spans, span{c.Start, c.End})
+			}
+		}
+	}
+	slices.SortFunc(spans, func(a, b span) int { return cmp.Compare(a.start, b.start) })
+	for i := len(spans) - 2; i >= 0; i-- {
+		spans[i].end = min(spans[i].end, spans[i+1].end)
+	}
+	return spans
 }

@@ -16,10 +16,10 @@ func TestOutageIsWhatTheOthersSaw(t *testing.T) {
 		{Lane: 2, Calls: []CallRecord{call(10, 20, OutcomeOK), call(30, 101, OutcomeOK), call(105, 700, OutcomeOK), call(701, 710, "GAIA_LOCK_TIMEOUT")}},
 		{Lane: 3, Calls: []CallRecord{call(50, 60, "GAIA_IO"), call(90, 400, OutcomeRefused), call(410, 705, OutcomeOK)}},
 	}
-	if got, want := *outage(histories, 100), (results.Outage{Injected: 1, Longest: 300, Recovery: 600, FailClosed: 1}); got != want {
+	if got, want := *outage(histories, []strike{{0, 100}}), (results.Outage{Injected: 1, Longest: 300, Recovery: 600, FailClosed: 1}); got != want {
 		t.Errorf("%+v; want %+v", got, want)
 	}
-	if got := *outage(histories, 0); got != (results.Outage{}) {
+	if got := *outage(histories, nil); got != (results.Outage{}) {
 		t.Errorf("a fault that never struck: %+v", got)
 	}
 }

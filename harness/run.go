@@ -115,10 +115,10 @@ func (t *trial) start(i int) error {
 		Lane: i + 1, Lanes: f.Lanes, Seed: t.Seed, Calls: f.CallsPerLane, Load: f.Load, ThinkNs: int64(f.Think), Rate: f.Rate,
 		MessageBytes: f.MessageBytes, Client: t.client.argv, ClientEnv: t.client.env, Self: t.Self, Work: t.Work, Server: t.servers[i].argv,
 		Env:     append(slices.Clone(t.servers[i].env), envDataDir+"="+t.Dir),
-		StartNs: int64(t.Limits.Start), CallNs: int64(t.Limits.Call),
+		StartNs: int64(t.Limits.Start), CallNs: int64(t.Limits.Call), Fault: t.faultOf(i),
 	}
-	if i == 0 {
-		o.Fault = t.fault
+	if t.stormPeer(i) {
+		o.Env = append(o.Env, envAdoption+"=off")
 	}
 	if err := tell(l.stdin, o); err != nil {
 		return fmt.Errorf("lane %d: %w", i+1, err)

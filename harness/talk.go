@@ -36,7 +36,7 @@ type order struct {
 	Self         []string `json:"self"`               // the gaia binary, for a client's tap
 	StartNs      int64    `json:"startNs"`
 	CallNs       int64    `json:"callNs"`
-	Fault        fault    `json:"fault"` // only the victim's has one
+	Fault        fault    `json:"fault"` // only the victim's has one, but for kill-storm
 }
 
 type begin struct {
@@ -73,6 +73,8 @@ type done struct {
 	Adopted     int64  `json:"adopted,omitzero"`     // locks its server says it adopted
 	FaultAt     int64  `json:"faultAtNs,omitzero"`   // when the lane did its fault
 	FaultOver   int64  `json:"faultOverNs,omitzero"` // when a stalled server was let go on
+
+	Kills []int64 `json:"killsNs,omitzero"` // when kill-storm killed its servers
 }
 
 // tell writes v as one line.

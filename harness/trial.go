@@ -172,8 +172,13 @@ func newTrial(spec TrialSpec) (*trial, error) {
 	if t.fault, err = parseFault(f.Fault, f.CallsPerLane); err != nil {
 		return nil, err
 	}
-	if t.fault.Kind != "" && f.Lanes < 2 {
+	switch {
+	case t.fault.Kind != "" && f.Lanes < 2:
 		return nil, usagef("fault %q needs a second lane to see it", f.Fault)
+	case t.fault.Kind == FaultKillStorm && f.Load == LoadOpen:
+		return nil, usagef("fault %q with open load: a server's start is no call's wait", f.Fault)
+	case t.fault.mkdirPeer && len(t.Servers) > 0:
+		return nil, usagef("fault %q needs gaia's own server, which can be told to know mkdir alone; leave the other servers out", f.Fault)
 	}
 	if len(t.Self) == 0 {
 		self, err := os.Executable()
@@ -245,13 +250,16 @@ func (t *trial) deal() error {
 // collect fills the record from what the lanes left.
 func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
 	var histories []History
-	var struck int64
+	var struck []strike
 	var adopted, troubles int64
 	for i, l := range t.lanes {
 		row := results.Lane{Lane: i + 1, Server: filepath.Base(t.servers[i].argv[0])}
-		h, err := ReadHistory(t.Work, i+1, i == 0 && t.fault.Kind != "")
+		h, err := ReadHistory(t.Work, i+1, t.victim(i))
 		if err != nil {
 			return err
+		}
+		if t.fault.Kind == FaultKillStorm {
+			h.Storm = &Storm{Calls: t.Factors.CallsPerLane, Kills: l.done.Kills, MkdirPeer: t.stormPeer(i)}
 		}
 		histories = append(histories, h)
 		if d := l.done; d != nil {
@@ -264,11 +272,14 @@ func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
 			if d.Trouble != "" && t.Client != "" {
 				troubles++
 			}
-			if t.fault.Kind != FaultStallHolder || d.FaultOver > 0 {
-				struck = max(struck, d.FaultAt)
+			if d.FaultAt > 0 && (t.fault.Kind != FaultStallHolder || d.FaultOver > 0) {
+				struck = append(struck, strike{i, d.FaultAt})
+			}
+			for _, at := range d.Kills {
+				struck = append(struck, strike{i, at})
 			}
 		} else { // killed
-			struck = l.gone
+			struck = append(struck, strike{i, l.gone})
 			record.Dropped += int64(t.Factors.CallsPerLane - len(h.Calls) + 1)
 		}
 		record.Lanes = append(record.Lanes, row)
@@ -289,6 +300,13 @@ func (t *trial) collect(record *results.Trial, before LogMark, at int64) error {
 	if t.fault.Kind != "" {
 		record.Outage = outage(histories, struck)
 		record.Outage.Adopted = adopted
+	}
+	if t.fault.Kind == FaultKillStorm {
+		_, torn, err := wholeLines(t.Dir)
+		if err != nil {
+			return err
+		}
+		record.Outage.Torn = torn
 	}
 	after, err := MarkLog(t.Dir)
 	if err != nil {
@@ -325,9 +343,15 @@ func (t *trial) blame(p *results.Promise) {
 // replay checks that two processes replay the log to the same: gaia's own to
 // the same bytes of their state, others to the same answers.
 func (t *trial) replay(ctx context.Context) results.Promise {
+	dir, err := t.wholeLog()
+	if err != nil {
+		var f findings
+		f.add("copying the log: %v", err)
+		return f.promise(PromiseReplay, "")
+	}
 	if !t.own {
-		return compareReplay(ctx, t.kinds, t.Dir, t.Work, t.registered, t.Limits)
+		return compareReplay(ctx, t.kinds, dir, t.Work, t.registered, t.Limits)
 	}
 	argv := append(slices.Clone(t.Self), "state", "--output", "json")
-	return CheckReplay(ctx, argv, []string{envDataDir + "=" + t.Dir}, t.Limits.Replay)
+	return CheckReplay(ctx, argv, []string{envDataDir + "=" + dir}, t.Limits.Replay)
 }

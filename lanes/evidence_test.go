@@ -173,6 +173,24 @@ func TestWithoutRecordsTheLadderIsInheritedPolicy(t *testing.T) {
 	}
 }
 
+// A storm kills holders too, but by chance, and its calls are no rung's.
+func TestAStormIsNoEvidenceOfARungNorOfADeathSurvived(t *testing.T) {
+	storm := func(lanesN, n int) []results.Trial {
+		return trials(lanesN, n, func(t *results.Trial) {
+			t.Factors.Fault, t.Outage = "kill-storm", &results.Outage{Injected: 1000, Adopted: 50, Unknown: 900}
+		})
+	}
+	e := lanes.Evidence(source(storm(6, 10)), host)
+	if e.Measured != nil || e.Supported != lanes.Inherited || e.Provenance != nil {
+		t.Errorf("a storm alone: %+v", e)
+	}
+	others := slices.DeleteFunc(conditions(6), func(t results.Trial) bool { return t.Outage != nil })
+	e = lanes.Evidence(source(trials(6, 10, nil), others, storm(6, 10)), host)
+	if !slices.ContainsFunc(e.Missing, func(m string) bool { return strings.Contains(m, "no holder was killed") }) {
+		t.Errorf("missing %q", e.Missing)
+	}
+}
+
 func TestRecordsThatDontCountAreToldApartFromNone(t *testing.T) {
 	e := lanes.Evidence(source(trials(6, 10, func(t *results.Trial) { t.Lab.Dirty = true })), host)
 	if !strings.Contains(e.Policy, "10 recorded trials don't count") || e.HighestMeasured != 0 || e.Provenance != nil {

@@ -83,7 +83,7 @@ func OutageRows(trials []Trial, order []string) [][]string {
 	var rows [][]string
 	for i, name := range names {
 		var sum Outage
-		n := 0
+		n, torn := 0, 0
 		for _, t := range byArm[name] {
 			if o := t.Outage; o != nil {
 				n++
@@ -91,17 +91,21 @@ func OutageRows(trials []Trial, order []string) [][]string {
 				sum.Longest, sum.Recovery = max(sum.Longest, o.Longest), max(sum.Recovery, o.Recovery)
 				sum.FailClosed += o.FailClosed
 				sum.Adopted += o.Adopted
+				sum.Unknown += o.Unknown
+				if o.Torn {
+					torn++
+				}
 			}
 		}
 		if n > 0 {
 			rows = append(rows, []string{short[i], fmt.Sprint(n), fmt.Sprint(sum.Injected), FormatDuration(sum.Longest), FormatDuration(sum.Recovery),
-				fmt.Sprint(sum.FailClosed), fmt.Sprint(sum.Adopted)})
+				fmt.Sprint(sum.FailClosed), fmt.Sprint(sum.Adopted), fmt.Sprint(sum.Unknown), fmt.Sprint(torn)})
 		}
 	}
 	if rows == nil {
 		return nil
 	}
-	return append([][]string{{"arm", "n", "struck", "longest outage", "recovery", "failed closed", "adopted"}}, rows...)
+	return append([][]string{{"arm", "n", "struck", "longest outage", "recovery", "failed closed", "adopted", "outcome unknown", "torn"}}, rows...)
 }
 
 func floorOf(t *Trial) time.Duration {

@@ -139,13 +139,18 @@ type Promise struct {
 	Detail  string `json:"detail"`
 }
 
-// Outage is one injected fault as the other lanes saw it.
+// Outage is the injected faults of a trial as the other lanes saw them.
 type Outage struct {
 	Injected   int           `json:"injected"`   // faults that struck
 	Longest    time.Duration `json:"longestNs"`  // longest gap in which no lane was answered
 	Recovery   time.Duration `json:"recoveryNs"` // longest time from a fault to the next answered call of another lane
 	FailClosed int64         `json:"failClosed"` // calls of other lanes that failed closed
 	Adopted    int64         `json:"adopted"`    // locks that a survivor adopted, as servers said on stderr
+	// Of kill-storm: calls whose server was killed before the reply, and
+	// whether a death within an append tore the log's last line, at which the
+	// bus stops until a person looks.
+	Unknown int64 `json:"unknown,omitzero"`
+	Torn    bool  `json:"torn,omitzero"`
 }
 
 // Floor is what the disk itself takes.

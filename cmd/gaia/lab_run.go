@@ -74,7 +74,7 @@ can't be meant as given, 3 a server can't start or the machinery failed.`,
 	f.Float64Var(&o.rate, "rate", 0, "calls a second and lane, for --load open")
 	f.DurationVar(&o.think, "think", 0, "mean time between a lane's calls, for --load closed")
 	f.Var(&o.bytes, "message-bytes", "length of a message's body")
-	f.StringSliceVar(&o.faults, "fault", nil, "none, kill-holder[:STEP], stall-holder[:STEP], kill-client")
+	f.StringSliceVar(&o.faults, "fault", nil, "none, kill-holder[:STEP], stall-holder[:STEP], kill-client, kill-storm[:mkdir-peer]")
 	f.IntVar(&o.trials, "trials", 0, "trials of each arm")
 	f.IntVar(&o.calls, "calls", 0, "calls of each lane in a trial")
 	f.Uint64Var(&o.seed, "seed", 1, "the same seed gives the same work in the same order")

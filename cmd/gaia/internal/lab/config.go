@@ -105,6 +105,9 @@ func (c Config) fullArms() []results.Factors {
 	}
 	add(func(f *results.Factors) { f.Fault = "stall-holder" })
 	add(func(f *results.Factors) { f.Fault = "kill-client" })
+	for _, storm := range []string{"kill-storm", "kill-storm:mkdir-peer"} {
+		add(func(f *results.Factors) { f.Lanes, f.Fault = 8, storm })
+	}
 	// What ladder has already isn't run twice.
 	return slices.DeleteFunc(arms, func(f results.Factors) bool { return f.Lanes == 1 && f.Prefill == 100 })
 }
@@ -226,16 +229,21 @@ func (c Config) checkFault(fault string) error {
 	}
 	kind, step, hasStep := strings.Cut(fault, ":")
 	inServer := kind == harness.FaultKillHolder || kind == harness.FaultStallHolder
+	storm := kind == harness.FaultKillStorm
 	switch {
-	case !inServer && kind != harness.FaultKillClient:
-		return usagef("no fault %q; there are %s, %s, %s, %s", fault, results.NoFault, harness.FaultKillHolder, harness.FaultStallHolder, harness.FaultKillClient)
-	case hasStep && !inServer:
+	case !slices.Contains(harness.Faults(), kind):
+		return usagef("no fault %q; there are %s", fault, strings.Join(harness.Faults(), ", "))
+	case storm && hasStep && step != harness.MkdirPeer:
+		return usagef("fault %q: no variant %q; there is %s", fault, step, harness.MkdirPeer)
+	case storm && c.Load == results.LoadOpen:
+		return usagef("fault %q is for --load closed: a server's start is no call's wait", fault)
+	case hasStep && !inServer && !storm:
 		return usagef("fault %q has no step", kind)
-	case hasStep && !slices.Contains(harness.FaultSteps(), step):
+	case inServer && hasStep && !slices.Contains(harness.FaultSteps(), step):
 		return usagef("fault %q: no step %q; there are %s", fault, step, strings.Join(harness.FaultSteps(), ", "))
 	case slices.Min(c.Lanes) < 2:
 		return usagef("fault %q needs a second lane to see it; leave %d out of --lanes", fault, slices.Min(c.Lanes))
-	case inServer && len(c.Servers) > 0:
+	case (inServer || storm && hasStep) && len(c.Servers) > 0:
 		return usagef("fault %q is injected into gaia's own server; leave --server out", fault)
 	}
 	return nil

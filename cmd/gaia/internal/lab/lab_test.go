@@ -92,22 +92,43 @@ func TestEveryCombinationOfLevelsIsAnArmOnce(t *testing.T) {
 	}
 }
 
+func TestFullHasBothStormsAndAnyServerMayFaceOne(t *testing.T) {
+	faults := map[string]int{}
+	for _, a := range plan(t, "full").Arms {
+		faults[a.Factors.Fault]++
+	}
+	if faults["kill-storm"] != 1 || faults["kill-storm:mkdir-peer"] != 1 {
+		t.Errorf("arms by fault: %v", faults)
+	}
+	c, _ := lab.Preset("quick")
+	c.Lanes, c.Faults, c.Servers = []int{2}, []string{"kill-storm"}, []string{"x"}
+	if _, err := c.Plan("run", start, []string{"x"}, ""); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWhatCantBeMeantIsUsageAndWritesNothing(t *testing.T) {
 	for name, change := range map[string]func(*lab.Config){
-		"no lanes":         func(c *lab.Config) { c.Lanes = nil },
-		"too many lanes":   func(c *lab.Config) { c.Lanes = []int{1000} },
-		"no calls":         func(c *lab.Config) { c.Calls = 0 },
-		"no trials":        func(c *lab.Config) { c.Trials = 0 },
-		"too small a log":  func(c *lab.Config) { c.Events = []int{3} },
-		"no actors":        func(c *lab.Config) { c.Actors = 0 },
-		"no message":       func(c *lab.Config) { c.Bytes = []int{0} },
-		"a path":           func(c *lab.Config) { c.Paths = []string{"x"} },
-		"a load":           func(c *lab.Config) { c.Load = "x" },
-		"open, no rate":    func(c *lab.Config) { c.Load = "open" },
-		"a rate, closed":   func(c *lab.Config) { c.Rate = 5 },
-		"a threshold":      func(c *lab.Config) { c.Require = "p99" },
-		"a fault":          func(c *lab.Config) { c.Faults = []string{"x"} },
-		"a step":           func(c *lab.Config) { c.Lanes, c.Faults = []int{2}, []string{"kill-client:sync"} },
+		"no lanes":          func(c *lab.Config) { c.Lanes = nil },
+		"too many lanes":    func(c *lab.Config) { c.Lanes = []int{1000} },
+		"no calls":          func(c *lab.Config) { c.Calls = 0 },
+		"no trials":         func(c *lab.Config) { c.Trials = 0 },
+		"too small a log":   func(c *lab.Config) { c.Events = []int{3} },
+		"no actors":         func(c *lab.Config) { c.Actors = 0 },
+		"no message":        func(c *lab.Config) { c.Bytes = []int{0} },
+		"a path":            func(c *lab.Config) { c.Paths = []string{"x"} },
+		"a load":            func(c *lab.Config) { c.Load = "x" },
+		"open, no rate":     func(c *lab.Config) { c.Load = "open" },
+		"a rate, closed":    func(c *lab.Config) { c.Rate = 5 },
+		"a threshold":       func(c *lab.Config) { c.Require = "p99" },
+		"a fault":           func(c *lab.Config) { c.Faults = []string{"x"} },
+		"a step":            func(c *lab.Config) { c.Lanes, c.Faults = []int{2}, []string{"kill-client:sync"} },
+		"a storm's variant": func(c *lab.Config) { c.Lanes, c.Faults = []int{2}, []string{"kill-storm:sync"} },
+		"a lonely storm":    func(c *lab.Config) { c.Lanes, c.Faults = []int{1}, []string{"kill-storm"} },
+		"an open storm":     func(c *lab.Config) { c.Lanes, c.Faults, c.Load, c.Rate = []int{2}, []string{"kill-storm"}, "open", 5 },
+		"a foreign peer": func(c *lab.Config) {
+			c.Lanes, c.Faults, c.Servers = []int{2}, []string{"kill-storm:mkdir-peer"}, []string{"x"}
+		},
 		"a foreign holder": func(c *lab.Config) { c.Lanes, c.Faults, c.Servers = []int{2}, []string{"kill-holder"}, []string{"x"} },
 		"an unclassified":  func(c *lab.Config) { c.Client = "x" },
 		"negative think":   func(c *lab.Config) { c.Think = -1 },

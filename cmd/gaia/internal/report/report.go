@@ -79,7 +79,7 @@ func Run(run results.Run, met bool, thresholds []string) (*Report, error) {
 		return nil, err
 	}
 	if rows := results.OutageRows(trials, order); rows != nil {
-		r.add(Section{Heading: "Faults", Text: []string{"What the other lanes saw, worst of the trials: the longest gap in which no lane was answered, the time to the next answer, calls that failed closed."}, Rows: rows})
+		r.add(Section{Heading: "Faults", Text: []string{"What the other lanes saw, worst of the trials: the longest gap in which no lane was answered, the time to the next answer, calls that failed closed, locks adopted, calls whose server was killed before the reply, and trials in which a death tore the log's last line."}, Rows: rows})
 	}
 	r.promises(trials)
 	r.environment(&trials[0])
