@@ -12,8 +12,8 @@ import (
 
 // The faults a trial may have. The ones in the lock take a step of the
 // commit, before which the holder is caught: "kill-holder:append". One lane,
-// the first, is the victim; the others tell what they saw of it. But for
-// kill-storm, which strikes all and takes [MkdirPeer] after its colon.
+// the first, is the victim; the others tell what they saw of it. Only
+// kill-storm strikes all; it may take [MkdirPeer] after its colon.
 const (
 	FaultNone        = "none"
 	FaultKillHolder  = "kill-holder"

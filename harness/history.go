@@ -134,6 +134,9 @@ type History struct {
 	Storm *Storm
 }
 
+// apart tells whether the lane's pace can't be held against the others'.
+func (h *History) apart() bool { return h.Victim || h.Storm != nil && h.Storm.MkdirPeer }
+
 // historyFile is where lane n writes its history in the trial's work folder.
 func historyFile(work string, lane int) string {
 	return filepath.Join(work, fmt.Sprintf("lane-%02d.jsonl", lane))

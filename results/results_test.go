@@ -288,6 +288,22 @@ func TestVerdictIsNoWhenAPromiseBrokeOrACallFailed(t *testing.T) {
 	}
 }
 
+func TestATornLogIsTold(t *testing.T) {
+	torn := made(4, 1, 100)
+	torn.Factors.Fault, torn.Outage = "kill-storm", &results.Outage{Injected: 900, Unknown: 700, Torn: true}
+	torn.Promises = append(torn.Promises, results.Promise{Name: "whole JSON lines", Skipped: true, Detail: "line 7: torn"})
+	if line := results.TrialLine(&torn, 1, 1); !strings.Contains(line, "torn") || strings.Contains(line, "held") {
+		t.Error(line)
+	}
+	rows := results.OutageRows([]results.Trial{torn}, nil)
+	if got := rows[1][len(rows[1])-2:]; got[0] != "700" || got[1] != "1" {
+		t.Errorf("%q under %q", rows[1], rows[0])
+	}
+	if v := results.Judge([]results.Trial{torn}); !strings.Contains(v.String(), "not checked: whole JSON lines: line 7: torn") {
+		t.Error(v)
+	}
+}
+
 func TestArmsAreNamedByWhatDiffersFromTheDefaults(t *testing.T) {
 	f := made(4, 1, 1).Factors
 	if got := results.ArmName(f); got != "lanes=4/events=1000" {

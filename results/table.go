@@ -198,6 +198,8 @@ func TrialLine(t *Trial, done, of int) string {
 		verdict = fmt.Sprintf("%d errors", n)
 	} else if why := t.empty(); why != "" {
 		verdict = "empty: " + why
+	} else if t.Outage != nil && t.Outage.Torn {
+		verdict = "torn: the bus stopped at a death within an append"
 	}
 	return fmt.Sprintf("%*d/%d  %s  trial %d  %s calls/s  p50 %s  p99 %s  %s", len(fmt.Sprint(of)), done, of, t.Arm, t.Trial,
 		FormatNumber(t.CallsPerSecond()), FormatDuration(t.ResponseQuantile(.5)), FormatDuration(t.ResponseQuantile(.99)), verdict)

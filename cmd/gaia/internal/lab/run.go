@@ -40,7 +40,7 @@ type Options struct {
 type Outcome struct {
 	Plan        *results.Plan
 	Trials      []results.Trial // all that are recorded, of earlier sittings too
-	Kept        []string        // folders of trials that broke a promise
+	Kept        []string        // folders of trials that broke a promise, or whose log was torn
 	Interrupted bool
 }
 
@@ -188,7 +188,7 @@ func runTrial(ctx context.Context, p *results.Plan, at int, work string, logs *l
 		return t, "", err
 	}
 	t.Floor = &floor
-	if len(t.Broken()) == 0 {
+	if len(t.Broken()) == 0 && (t.Outage == nil || !t.Outage.Torn) {
 		return t, "", nil
 	}
 	kept = filepath.Join(o.Out, failedDir, filepath.Base(place))
