@@ -47,9 +47,12 @@ type logFile interface {
 	// ID names device and inode (volume and file id) on this machine.
 	ID() (string, error)
 	// Lock takes the kernel's lock, exclusive or shared, and blocks until it
-	// is had; with try it returns errBusy instead. errors.ErrUnsupported
-	// where the filesystem has none. Close drops it.
-	Lock(shared, try bool) error
+	// is had. It calls next, where it can tell, when nobody but the lock's
+	// holder is before it. errors.ErrUnsupported where the filesystem has no
+	// such lock. Close drops it.
+	Lock(shared bool, next func()) error
+	// TryLock is Lock without waiting: errBusy where the lock isn't free.
+	TryLock(shared bool) error
 	Close() error
 }
 

@@ -74,26 +74,38 @@ func (f osLog) ID() (string, error) {
 
 // Lock goes through a gate, the kernel's lock on the data directory, which is
 // held only while waiting for the log's: who waits at the log has the gate,
-// so that who just left can't pass it.
-func (f osLog) Lock(shared, try bool) error {
-	how := unix.LOCK_EX
-	if shared {
-		how = unix.LOCK_SH
-	}
-	// A gate that can't be had costs fairness and nothing else.
-	if gate, err := open(filepath.Dir(f.Name()), os.O_RDONLY, 0); err == nil {
+// so that who just left can't pass it. A gate that can't be had costs fairness
+// and nothing else.
+func (f osLog) Lock(shared bool, next func()) error {
+	if gate, err := f.gate(); err == nil {
 		defer gate.Close()
-		if err := flock(gate, unix.LOCK_EX, try); errors.Is(err, errBusy) {
+		if flock(gate, unix.LOCK_EX) == nil {
+			next()
+		}
+	}
+	return flock(f.File, how(shared))
+}
+
+func (f osLog) TryLock(shared bool) error {
+	if gate, err := f.gate(); err == nil {
+		defer gate.Close()
+		if err := flock(gate, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, errBusy) {
 			return err
 		}
 	}
-	return flock(f.File, how, try)
+	return flock(f.File, how(shared)|unix.LOCK_NB)
 }
 
-func flock(f *os.File, how int, try bool) error {
-	if try {
-		how |= unix.LOCK_NB
+func (f osLog) gate() (*os.File, error) { return open(filepath.Dir(f.Name()), os.O_RDONLY, 0) }
+
+func how(shared bool) int {
+	if shared {
+		return unix.LOCK_SH
 	}
+	return unix.LOCK_EX
+}
+
+func flock(f *os.File, how int) error {
 	for {
 		switch err := unix.Flock(int(f.Fd()), how); err {
 		case nil:

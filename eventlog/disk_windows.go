@@ -49,16 +49,18 @@ func (f osLog) ID() (string, error) {
 	return fmt.Sprintf("%x.%x", info.VolumeSerialNumber, uint64(info.FileIndexHigh)<<32|uint64(info.FileIndexLow)), nil
 }
 
-// Lock takes one byte far past any end of file, for ranges are mandatory
-// here. Windows hands a freed range to who waits longest, so that no gate is
-// needed.
-func (f osLog) Lock(shared, try bool) error {
-	var flags uint32
+// Lock has no gate: Windows is said to hand a freed range to who waits
+// longest, and doesn't tell who that is.
+func (f osLog) Lock(shared bool, _ func()) error { return f.lock(shared, 0) }
+
+func (f osLog) TryLock(shared bool) error {
+	return f.lock(shared, windows.LOCKFILE_FAIL_IMMEDIATELY)
+}
+
+// lock takes one byte far past any end of file, for ranges are mandatory here.
+func (f osLog) lock(shared bool, flags uint32) error {
 	if !shared {
 		flags |= windows.LOCKFILE_EXCLUSIVE_LOCK
-	}
-	if try {
-		flags |= windows.LOCKFILE_FAIL_IMMEDIATELY
 	}
 	at := windows.Overlapped{OffsetHigh: 0x7fff_ffff, Offset: 0xffff_fff0}
 	err := windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, &at)

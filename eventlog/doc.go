@@ -107,4 +107,9 @@
 // against digests in memory, so that an edit elsewhere is noticed within
 // size / 64 KiB calls. A difference falls back to a full read, which fails
 // closed like any. ReplayEachCall reads all of it every time.
+//
+// Whoever has the gate is next, and reads ahead while the lock's holder waits
+// for its disk: with eight lanes 15 us of reading are left to the lock instead
+// of 80, and almost no folding. What the holder takes back after a failed sync
+// is noticed like any other change.
 package eventlog

@@ -175,11 +175,17 @@ func (l *faultyLog) ID() (string, error) {
 	}
 	return l.logFile.ID()
 }
-func (l *faultyLog) Lock(shared, try bool) error {
+func (l *faultyLog) Lock(shared bool, next func()) error {
 	if f := l.d.op("Lock"); f.err != nil {
 		return f.err
 	}
-	return l.logFile.Lock(shared, try)
+	return l.logFile.Lock(shared, next)
+}
+func (l *faultyLog) TryLock(shared bool) error {
+	if f := l.d.op("TryLock"); f.err != nil {
+		return f.err
+	}
+	return l.logFile.TryLock(shared)
 }
 
 func openFaulty(dir string, o Options, plan func(int, string) fault) (*Log, *faultyDisk) {
@@ -374,7 +380,7 @@ func TestADyingDiskIsToldFromAFailedCall(t *testing.T) {
 func TestTheFaultsReachTheOperationsThatMatter(t *testing.T) {
 	l, d := openFaulty(filepath.Join(t.TempDir(), "data"), Options{Adoption: true}, nil)
 	must(t, numbered(l, "x"))
-	for _, op := range []string{"MakeDir", "OpenLog", "Lock", "Stat", "FStat", "ID", "Names", "Mkdir", "Write", "RenameDir", "Append", "Sync", "SyncDir", "ReadHead", "Remove"} {
+	for _, op := range []string{"MakeDir", "OpenLog", "TryLock", "Stat", "FStat", "ID", "Names", "Mkdir", "Write", "RenameDir", "Append", "Sync", "SyncDir", "ReadHead", "Remove"} {
 		if !slices.Contains(d.ops, op) {
 			t.Errorf("%s was not called: %v", op, d.ops)
 		}

@@ -36,6 +36,7 @@ type fold struct {
 	digests []uint64     // of each whole block
 	partial maphash.Hash // of what follows them, up to offset
 	turn    int          // the block to check next
+	checked bool         // one was since the last call, by readAhead
 	buf     []byte       // guardBlock bytes of scratch
 }
 
@@ -63,6 +64,8 @@ func (c *fold) catchUp(f logFile, m meter) (changed bool, err error) {
 		return changed, nil
 	}
 	var size int64
+	checked := c.checked
+	c.checked = false
 	err = m.time(StepRead, func() error {
 		fi, err := f.Stat()
 		if err != nil {
@@ -70,7 +73,7 @@ func (c *fold) catchUp(f logFile, m meter) (changed bool, err error) {
 		}
 		same := true
 		if c.offset > 0 {
-			if same, err = c.holds(f, fi); err != nil {
+			if same, err = c.holds(f, fi, checked); err != nil {
 				return err
 			}
 		}
@@ -95,8 +98,8 @@ func (c *fold) failed(what string, err error) error {
 }
 
 // holds tells whether the log still begins with what was folded, as far as
-// constant work can tell.
-func (c *fold) holds(f logFile, fi fs.FileInfo) (bool, error) {
+// constant work can tell. checked: a block was looked at just now.
+func (c *fold) holds(f logFile, fi fs.FileInfo, checked bool) (bool, error) {
 	if !os.SameFile(c.file, fi) || fi.Size() < c.offset {
 		return false, nil
 	}
@@ -109,6 +112,9 @@ func (c *fold) holds(f logFile, fi fs.FileInfo) (bool, error) {
 	}
 	if !bytes.Equal(tail, c.tail) {
 		return false, nil
+	}
+	if checked {
+		return true, nil
 	}
 	blocks := len(c.digests)
 	start := int64(blocks) * guardBlock

@@ -86,7 +86,7 @@ func inspect(d disk, dir string, f logFile) (LockStatus, error) {
 		return st, nil
 	}
 	st.State = LockHeld
-	if !proven && f.Lock(true, true) != nil {
+	if !proven && f.TryLock(true) != nil {
 		return st, nil
 	}
 	// Its owner had it when we looked and the kernel's lock is ours now, so
@@ -111,7 +111,7 @@ func Unlock(ctx context.Context, dir string, o Options, apply bool) (st LockStat
 	l := Open(dir, o)
 	w := l.deadline(ctx)
 	defer w.cancel()
-	f, _, err := l.turnstile.pass(w.ctx, l.disk, l.Path(), false, false)
+	f, _, err := l.turnstile.pass(w.ctx, l.disk, l.Path(), false, false, nil)
 	if w.ctx.Err() != nil {
 		return st, false, w.over(l)
 	} else if err != nil {

@@ -22,18 +22,20 @@ type kernelWait struct {
 	file    logFile
 	wanted  bool
 	created bool
-	done    chan error // gets one value when the wait ends while wanted
+	next    chan struct{} // closed when nobody but the holder is before it
+	done    chan error    // gets one value when the wait ends while wanted
 }
 
 // pass gives the open log with the kernel's lock on it. The path names that
 // very file. fs.ErrNotExist where there is no log and create is false;
-// errors.ErrUnsupported where the filesystem has no such lock.
-func (t *turnstile) pass(ctx context.Context, d disk, path string, shared, create bool) (f logFile, created bool, err error) {
+// errors.ErrUnsupported where the filesystem has no such lock. ahead, if not
+// nil, is given the file when the wait is about to end.
+func (t *turnstile) pass(ctx context.Context, d disk, path string, shared, create bool, ahead func(logFile)) (f logFile, created bool, err error) {
 	for {
 		if ctx.Err() != nil {
 			return nil, false, context.Cause(ctx)
 		}
-		f, created, err := t.lock(ctx, d, path, shared, create)
+		f, created, err := t.lock(ctx, d, path, shared, create, ahead)
 		if err != nil {
 			return nil, false, err
 		}
@@ -64,7 +66,7 @@ func names(d disk, path string, f logFile) (bool, error) {
 	return os.SameFile(mine, there), nil
 }
 
-func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, create bool) (logFile, bool, error) {
+func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, create bool, ahead func(logFile)) (logFile, bool, error) {
 	kind := 0
 	if shared {
 		kind = 1
@@ -80,7 +82,7 @@ func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, creat
 		if err != nil {
 			return nil, false, err
 		}
-		err = f.Lock(shared, true)
+		err = f.TryLock(shared)
 		if err == nil {
 			return f, created, nil
 		}
@@ -88,12 +90,12 @@ func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, creat
 			f.Close()
 			return nil, false, err
 		}
-		w = &kernelWait{file: f, created: created, wanted: true, done: make(chan error, 1)}
+		w = &kernelWait{file: f, created: created, wanted: true, next: make(chan struct{}), done: make(chan error, 1)}
 		t.mu.Lock()
 		t.waits[kind] = w
 		t.mu.Unlock()
 		go func() {
-			err := f.Lock(shared, false)
+			err := f.Lock(shared, func() { close(w.next) })
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.waits[kind] = nil
@@ -103,13 +105,24 @@ func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, creat
 			w.done <- err
 		}()
 	}
-	select {
-	case err := <-w.done:
-		if err != nil {
-			return nil, false, err
+	next := w.next
+	if ahead == nil {
+		next = nil
+	}
+wait:
+	for {
+		select {
+		case err := <-w.done:
+			if err != nil {
+				return nil, false, err
+			}
+			return w.file, w.created, nil
+		case <-next:
+			next = nil
+			ahead(w.file)
+		case <-ctx.Done():
+			break wait
 		}
-		return w.file, w.created, nil
-	case <-ctx.Done():
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

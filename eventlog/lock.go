@@ -108,7 +108,7 @@ func (l *Log) acquire(ctx context.Context) (*held, error) {
 // the lock is about to make it: wait, and create nothing.
 func (l *Log) enter(w *wait) (logFile, bool, error) {
 	for {
-		f, created, err := l.turnstile.pass(w.ctx, l.disk, l.Path(), false, false)
+		f, created, err := l.turnstile.pass(w.ctx, l.disk, l.Path(), false, false, l.readAhead)
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, lockErr := l.disk.Lstat(l.lockPath()); lockErr == nil {
 				if err := w.pause(l); err != nil {
@@ -119,7 +119,7 @@ func (l *Log) enter(w *wait) (logFile, bool, error) {
 			if err := l.disk.MakeDir(l.dir); err != nil {
 				return nil, false, &IOError{Op: "make the data directory", Path: l.dir, Err: err}
 			}
-			f, created, err = l.turnstile.pass(w.ctx, l.disk, l.Path(), false, true)
+			f, created, err = l.turnstile.pass(w.ctx, l.disk, l.Path(), false, true, l.readAhead)
 		}
 		switch {
 		case err == nil, errors.Is(err, errors.ErrUnsupported):
@@ -376,7 +376,7 @@ func (l *Log) removeKept() bool {
 	f, _, err := l.disk.OpenLog(l.Path(), true, false)
 	if err == nil {
 		defer f.Close()
-		if f.Lock(false, true) != nil {
+		if f.TryLock(false) != nil {
 			return false
 		}
 		l.sweep(l.kept)

@@ -149,7 +149,7 @@ func (l *Log) openShared(w *wait) (logFile, error) {
 	var f logFile
 	err := error(errors.ErrUnsupported)
 	if l.o.Adoption {
-		f, _, err = l.turnstile.pass(w.ctx, l.disk, l.Path(), true, false)
+		f, _, err = l.turnstile.pass(w.ctx, l.disk, l.Path(), true, false, nil)
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
 		f, _, err = l.disk.OpenLog(l.Path(), false, false)
@@ -189,6 +189,18 @@ func (l *Log) catchUp(f logFile, m meter) error {
 		l.warn("the log %q is not what this process had read (replaced, cut or edited); read again from its start", l.Path())
 	}
 	return err
+}
+
+// readAhead catches up while this call is next and the lock's holder waits for
+// its disk, so that little is left to read and fold in the lock. What it finds
+// amiss, an append in flight above all, is for the call itself to find.
+func (l *Log) readAhead(f logFile) {
+	if l.o.ReplayEachCall {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fold.checked = l.catchUp(f, meter{phases: Phases{}}) == nil
 }
 
 // A wait is one call's waiting outside the process, all of it under one

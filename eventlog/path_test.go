@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -220,6 +221,43 @@ func TestAChangedLogIsNoticed(t *testing.T) {
 			}
 			must(t, do(l, core.Command{Verb: "register", At: "2026-09-15T23:52:42.764Z", Args: jsontext.Value(`{"actorId":"a"}`)}))
 		})
+	}
+}
+
+// A process that is next in the queue reads ahead of its turn. What the lock's
+// holder then takes back is not in what it decides on.
+func TestWhatIsReadAheadAndThenUndoneIsNotDecidedOn(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nobody is told there that it is next")
+	}
+	dir := t.TempDir()
+	fill(t, dir, 3)
+	var said bytes.Buffer
+	l := Open(dir, Options{Adoption: true, Stderr: &said})
+	must(t, numbered(l, "before"))
+	h, err := Open(dir, Options{Adoption: true}).acquire(t.Context())
+	must(t, err)
+	fi, err := h.log.Stat()
+	must(t, err)
+	_, err = h.log.Append(append(core.AppendEvent(nil, note("n=4 by=undone")), '\n'), fi.Size())
+	must(t, err)
+	done := make(chan error, 1)
+	go func() { done <- numbered(l, "after") }()
+	ahead := func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.fold.offset > fi.Size()
+	}
+	for start := time.Now(); !ahead(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 5*time.Second {
+			t.Fatal("it doesn't read ahead")
+		}
+	}
+	must(t, h.log.Truncate(fi.Size()))
+	h.release()
+	must(t, <-done)
+	if by, err := checkNumbered(dir); err != nil || fmt.Sprint(by[3:]) != "[before after]" {
+		t.Errorf("%v %v", by, err)
 	}
 }
 
