@@ -65,7 +65,7 @@ func source(ts ...[]results.Trial) []lanes.RunEvidence {
 func conditions(n int) []results.Trial {
 	return slices.Concat(
 		trials(n, 10, func(t *results.Trial) {
-			t.Factors.Class, t.Arm = results.ClassScriptedModel, "real"
+			t.Factors.Class, t.Factors.Client, t.Arm = results.ClassScriptedModel, "client", "real"
 		}),
 		trials(1, 3, func(t *results.Trial) { t.Factors.Prefill = 100 }),
 		trials(1, 3, nil),
@@ -218,8 +218,16 @@ func TestSupportedRisesOnlyWithAllThreeConditions(t *testing.T) {
 		missing string
 	}{
 		"no real clients": {without(func(t *results.Trial) bool { return t.Factors.Class != results.ClassIdentical }), "real clients at 6 lanes"},
-		"no small log":    {without(func(t *results.Trial) bool { return t.Factors.Prefill == 100 }), "a read path of bounded cost"},
-		"nobody killed":   {without(func(t *results.Trial) bool { return t.Outage != nil }), "a holder's death survived"},
+		"our own workers, called real clients": {source(trials(6, 10, nil), changed(func(t *results.Trial) bool { return t.Factors.Client != "" }, func(t *results.Trial) {
+			t.Factors.Client = ""
+		})), "real clients at 6 lanes"},
+		"our own workers, called a live model": {source(trials(6, 10, nil), changed(func(t *results.Trial) bool { return t.Factors.Client != "" }, func(t *results.Trial) {
+			t.Factors.Client, t.Factors.Class = "", results.ClassLiveModel
+		})), "real clients at 6 lanes"},
+		"killed on the replay path only": {source(trials(6, 10, nil), struck(func(t *results.Trial) { t.Factors.Path = "replay" })), "no holder was killed"},
+		"killed on a small log only":     {source(trials(6, 10, nil), struck(func(t *results.Trial) { t.Factors.Prefill = 9_999 })), "no holder was killed"},
+		"no small log":                   {without(func(t *results.Trial) bool { return t.Factors.Prefill == 100 }), "a read path of bounded cost"},
+		"nobody killed":                  {without(func(t *results.Trial) bool { return t.Outage != nil }), "a holder's death survived"},
 		"a death not survived": {source(trials(6, 10, nil), conditions(6), trials(6, 1, func(t *results.Trial) {
 			t.Factors.Fault, t.Outage = "kill-holder", &results.Outage{Injected: 1, FailClosed: 2}
 		})), "2 calls of other lanes failed closed"},
@@ -432,11 +440,17 @@ func TestAnAdoptedRunWinsOnItsHost(t *testing.T) {
 	if _, err := lanes.Adopt(config, run, dir); err == nil || !strings.Contains(err.Error(), "adopted already") {
 		t.Errorf("twice: %v", err)
 	}
-	// A damaged adopted record is told, and the shipped ones still answer.
+	// A damaged adopted record is told, and all others still answer.
+	good := filepath.Join(t.TempDir(), "good")
+	other := onDisk(t, good, at(2, trials(6, 10, func(t *results.Trial) { t.Run = "another" })))
+	if _, err := lanes.Adopt(config, other, good); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile(filepath.Join(dest, results.TrialsFile), []byte("{}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if e, err := lanes.Current(config, host); err == nil || !strings.Contains(err.Error(), "trials.jsonl:1") || e.Supported < lanes.Inherited {
+	if e, err := lanes.Current(config, host); err == nil || !strings.Contains(err.Error(), "trials.jsonl:1") || e.Supported < lanes.Inherited ||
+		!strings.HasSuffix(e.Provenance.Source, "another") {
 		t.Errorf("%+v, %v", e, err)
 	}
 	if _, err := lanes.Adopt(config, onDisk(t, t.TempDir(), trials(4, 10, func(t *results.Trial) { t.Lab.Revision = "" })), dir); err == nil {
@@ -488,6 +502,24 @@ func TestProvenanceSaysWhetherItIsThisHost(t *testing.T) {
 	other.CPU = "another"
 	if p := lanes.Evidence(runs, other).Provenance; p.SameHost || p.Host != "not measured here" {
 		t.Errorf("got %+v", p)
+	}
+}
+
+func TestTheWeakestClassOfTheQuotedTrialsIsQuoted(t *testing.T) {
+	real := func(t *results.Trial) { t.Factors.Class, t.Factors.Client = results.ClassLiveModel, "client" }
+	called := func(t *results.Trial) { t.Factors.Class = results.ClassLiveModel }
+	for name, c := range map[string]struct {
+		trials []results.Trial
+		class  string
+	}{
+		"all real":            {trials(6, 10, real), results.ClassLiveModel},
+		"workers after them":  {slices.Concat(trials(6, 10, real), trials(6, 1, nil)), results.ClassIdentical},
+		"workers before them": {slices.Concat(trials(6, 1, nil), trials(6, 10, real)), results.ClassIdentical},
+		"only called so":      {trials(6, 10, called), results.ClassIdentical},
+	} {
+		if p := lanes.Evidence(source(c.trials), host).Provenance; p.Class != c.class {
+			t.Errorf("%s: %q, want %q", name, p.Class, c.class)
+		}
 	}
 }
 

@@ -21,6 +21,20 @@ var (
 
 func (c classes) has(class string) bool { return c == nil || slices.Contains(c, class) }
 
+// classOf is what a trial may claim: a class of real clients takes a client,
+// whatever the record calls itself.
+func classOf(t *results.Trial) string {
+	if t.Factors.Client == "" && realClients.has(t.Factors.Class) {
+		return results.ClassIdentical
+	}
+	return t.Factors.Class
+}
+
+// rank orders the classes by what they may claim, weakest first.
+func rank(class string) int {
+	return slices.Index([]string{results.ClassIdentical, results.ClassMixed, results.ClassScriptedModel, results.ClassLiveModel}, class)
+}
+
 // A ledger is one run's trials that count, by what they can show.
 type ledger struct {
 	trials []results.Trial // all that count
@@ -41,7 +55,7 @@ func newLedger(trials []results.Trial) *ledger {
 func (l *ledger) at(lanes int, c classes) []results.Trial {
 	var out []results.Trial
 	for _, t := range l.trials {
-		if eligible(&t) && t.Factors.Lanes == lanes && c.has(t.Factors.Class) {
+		if eligible(&t) && t.Factors.Lanes == lanes && c.has(classOf(&t)) {
 			out = append(out, t)
 		}
 	}
@@ -52,7 +66,7 @@ func (l *ledger) at(lanes int, c classes) []results.Trial {
 func (l *ledger) levels(c classes) []int {
 	var out []int
 	for _, t := range l.trials {
-		if eligible(&t) && c.has(t.Factors.Class) && !slices.Contains(out, t.Factors.Lanes) {
+		if eligible(&t) && c.has(classOf(&t)) && !slices.Contains(out, t.Factors.Lanes) {
 			out = append(out, t.Factors.Lanes)
 		}
 	}
@@ -165,7 +179,9 @@ func (l *ledger) boundedRead() string {
 }
 
 // deathSurvived says why the trials don't show that the others go on when a
-// lane dies holding the lock.
+// lane dies holding the lock. Deaths count where a rung is measured, by the
+// shipped read path on a log that is large enough; one that wasn't survived
+// speaks against it wherever it was.
 func (l *ledger) deathSurvived(rung int) string {
 	struck := 0
 	for i := range l.trials {
@@ -181,10 +197,12 @@ func (l *ledger) deathSurvived(rung int) string {
 		case t.Outage.FailClosed > 0:
 			return fmt.Sprintf("in trial %d of %s %d calls of other lanes failed closed", t.Trial, t.Arm, t.Outage.FailClosed)
 		}
-		struck += t.Outage.Injected
+		if t.Factors.Path == "tail" && t.Factors.Prefill >= MinLog {
+			struck += t.Outage.Injected
+		}
 	}
 	if struck == 0 {
-		return fmt.Sprintf("no holder was killed in trials at %d lanes or more", rung)
+		return fmt.Sprintf("no holder was killed in trials at %d lanes or more on a log of %d events or more", rung, MinLog)
 	}
 	return ""
 }
@@ -195,7 +213,7 @@ func provenance(run results.Run, trials []results.Trial) *Provenance {
 	}
 	first := trials[0]
 	p := &Provenance{
-		Platform: Platform(first.Environment), Class: first.Factors.Class, Date: first.Start.UTC().Format(time.DateOnly),
+		Platform: Platform(first.Environment), Class: classOf(&first), Date: first.Start.UTC().Format(time.DateOnly),
 		Revision: first.Lab.Revision, Run: first.Run, Lanes: first.Factors.Lanes, Trials: len(trials), LogEvents: first.Factors.Prefill,
 		CallsPerSecond: round(results.Median(results.Of(trials, (*results.Trial).CallsPerSecond)), 1),
 		PromisesHeld:   true, Digest: run.Digest,
@@ -203,6 +221,9 @@ func provenance(run results.Run, trials []results.Trial) *Provenance {
 	var p50 []float64
 	for i := range trials {
 		t := &trials[i]
+		if class := classOf(t); rank(class) < rank(p.Class) {
+			p.Class = class // all of them are at least that
+		}
 		p50 = append(p50, ms(t.ResponseQuantile(.5)))
 		p.P99Ms = max(p.P99Ms, round(ms(t.ResponseQuantile(.99)), 3))
 		p.LogEvents = min(p.LogEvents, t.Factors.Prefill)

@@ -32,19 +32,21 @@ func AdoptDir(userConfigDir string) string {
 }
 
 // Adopted reads the runs in [AdoptDir]; none where the folder doesn't exist.
+// The error tells of those that can't be read; the others are returned beside it.
 func Adopted(userConfigDir string) ([]RunEvidence, error) {
 	dir := AdoptDir(userConfigDir)
 	runs, err := Read(os.DirFS(dir))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, err)
+		err = fmt.Errorf("%s: %w", dir, err)
 	}
 	for i := range runs {
 		runs[i].own = true
 	}
-	return runs, nil
+	return runs, err
 }
 
-// Read summarizes the runs in the folders of fsys, by name.
+// Read summarizes the runs in the folders of fsys, by name. The error tells of
+// those that can't be read; the others are returned beside it.
 func Read(fsys fs.FS) ([]RunEvidence, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -54,22 +56,24 @@ func Read(fsys fs.FS) ([]RunEvidence, error) {
 		return nil, err
 	}
 	var out []RunEvidence
+	var bad []error
 	for _, e := range entries {
 		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		run, err := results.ReadRun(fsys, e.Name())
 		if err != nil {
-			return nil, err
+			bad = append(bad, err)
+			continue
 		}
 		out = append(out, Summarize(run))
 	}
-	return out, nil
+	return out, errors.Join(bad...)
 }
 
 // Current is the evidence for a host from all runs known to it: shipped ones,
-// and the user's own. An adopted folder that can't be read is an error beside
-// an answer from the shipped runs alone.
+// and the user's own. An adopted run that can't be read is an error beside an
+// answer from all others.
 func Current(userConfigDir string, host results.Environment) (LaneEvidence, error) {
 	runs, err := Shipped()
 	if err != nil {
@@ -78,7 +82,7 @@ func Current(userConfigDir string, host results.Environment) (LaneEvidence, erro
 	if userConfigDir != "" {
 		own, oerr := Adopted(userConfigDir)
 		if oerr != nil {
-			err = fmt.Errorf("adopted records are ignored: %w", oerr)
+			err = fmt.Errorf("an adopted run is ignored: %w", oerr)
 		}
 		runs = append(runs, own...)
 	}
