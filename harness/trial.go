@@ -195,6 +195,9 @@ func newTrial(spec TrialSpec) (*trial, error) {
 	if err := t.deal(); err != nil {
 		return nil, err
 	}
+	if t.Client == "" && (f.Class == results.ClassScriptedModel || f.Class == results.ClassLiveModel) {
+		return nil, usagef("class %q without a client: the lab's own workers are none", f.Class)
+	}
 	if t.Client != "" {
 		if t.fault.Kind != "" {
 			return nil, usagef("fault %q with a real client: faults are done to the lab's own worker", f.Fault)

@@ -138,6 +138,9 @@ func TestSpecsThatMeanNothingAreRefused(t *testing.T) {
 		"an unbalanced quote":  func(s *TrialSpec) { s.Servers = []string{`x "y`} },
 		"a shell's pipe":       func(s *TrialSpec) { s.Servers = []string{"x | y"} },
 		"an empty command":     func(s *TrialSpec) { s.Servers = []string{" "} },
+		"workers as a client":  func(s *TrialSpec) { s.Factors.Class = results.ClassScriptedModel },
+		"workers as a model":   func(s *TrialSpec) { s.Factors.Class = results.ClassLiveModel },
+		"a blank client":       func(s *TrialSpec) { s.Client = " " },
 		"fault in a foreigner": func(s *TrialSpec) { s.Servers, s.Factors.Fault = []string{"x"}, "kill-holder" },
 	} {
 		t.Run(name, func(t *testing.T) {

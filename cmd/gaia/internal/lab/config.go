@@ -186,8 +186,12 @@ func (c Config) check() error {
 		return usagef("load %q; there are closed and open", c.Load)
 	case c.Load == results.LoadOpen && c.Rate <= 0:
 		return usagef("open load needs --rate, calls a second and lane, above 0")
+	case c.Client != "" && strings.TrimSpace(c.Client) == "":
+		return usagef("the client is blank; give its command, or leave --client and --class out")
 	case c.Client != "" && c.Class == "":
 		return usagef("a client's class must be named: it decides what the trials may claim")
+	case c.Client == "" && (c.Class == results.ClassScriptedModel || c.Class == results.ClassLiveModel):
+		return usagef("class %q without a client: the lab's own workers are none; give --client its command", c.Class)
 	case c.Load == results.LoadClosed && c.Rate != 0:
 		return usagef("--rate is for --load open")
 	}

@@ -131,6 +131,9 @@ func TestWhatCantBeMeantIsUsageAndWritesNothing(t *testing.T) {
 		},
 		"a foreign holder": func(c *lab.Config) { c.Lanes, c.Faults, c.Servers = []int{2}, []string{"kill-holder"}, []string{"x"} },
 		"an unclassified":  func(c *lab.Config) { c.Client = "x" },
+		"a blank client":   func(c *lab.Config) { c.Client, c.Class = " ", results.ClassScriptedModel },
+		"no client, live":  func(c *lab.Config) { c.Class = results.ClassLiveModel },
+		"no client, class": func(c *lab.Config) { c.Class = results.ClassScriptedModel },
 		"negative think":   func(c *lab.Config) { c.Think = -1 },
 	} {
 		c, _ := lab.Preset("quick")
