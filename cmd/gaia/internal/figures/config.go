@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"gaia/cmd/gaia/internal/lab"
+	"gaia/harness"
 	"gaia/results"
 )
 
@@ -23,6 +24,7 @@ type Config struct {
 	OneCalls, LanesCalls    int // of each lane
 	ManyCalls               int
 	ReferenceCalls          int // fewer: the one known needs a second for ten
+	StormCalls              int // many: a server is killed once in a few of them
 	Small, Few, Some, Large int // events in the log: the smallest, the reference's, the usual, the largest
 	Unacked                 int // events of the log that a fresh server reads
 	Commits                 int // pairs a round: the log's own, and a bare one
@@ -33,7 +35,7 @@ type Config struct {
 // Default is what the figures are stated for.
 func Default() Config {
 	return Config{
-		Trials: 3, Seed: 1, Lanes: 8, Many: 30, OneCalls: 400, LanesCalls: 200, ManyCalls: 100, ReferenceCalls: 50,
+		Trials: 3, Seed: 1, Lanes: 8, Many: 30, OneCalls: 400, LanesCalls: 200, ManyCalls: 100, ReferenceCalls: 50, StormCalls: 1400,
 		Small: 100, Few: 1000, Some: 10_000, Large: 1_000_000, Unacked: 100_000, Commits: 200, Starts: 3, Window: 2 * time.Second,
 	}
 }
@@ -47,26 +49,28 @@ const (
 	armLanes
 	armMany
 	armFew       // on the reference's log
-	armReference // the same, by the reference
+	armStorm     // there too: servers killed again and again
+	armReference // as armFew, by the reference
 )
 
 // Plan makes the arms and draws their order.
 func (c Config) Plan(start time.Time) *results.Plan {
 	p := &results.Plan{Schema: results.Schema, Run: lab.RunID(start, c.Seed), Preset: results.PresetFigures, Seed: c.Seed, Start: start.UTC(), Trials: c.Trials}
-	add := func(lanes, events, calls int, servers []string) {
+	add := func(lanes, events, calls int, fault string, servers []string) {
 		f := results.Factors{Lanes: lanes, CallsPerLane: calls, Prefill: events, Actors: results.DefaultActors, Path: results.PathTail,
-			Load: results.LoadClosed, MessageBytes: results.DefaultMessageBytes, Fault: results.NoFault, Class: results.ClassIdentical, Servers: servers}
+			Load: results.LoadClosed, MessageBytes: results.DefaultMessageBytes, Fault: fault, Class: results.ClassIdentical, Servers: servers}
 		p.Arms = append(p.Arms, results.Arm{Name: results.ArmName(f), Factors: f})
 	}
-	add(1, c.Some, c.OneCalls, nil)
-	add(1, c.Small, c.OneCalls, nil)
-	add(1, c.Large, c.OneCalls, nil)
-	add(c.Lanes, c.Some, c.LanesCalls, nil)
-	add(c.Many, c.Some, c.ManyCalls, nil)
-	add(c.Lanes, c.Few, c.ReferenceCalls, nil)
+	add(1, c.Some, c.OneCalls, results.NoFault, nil)
+	add(1, c.Small, c.OneCalls, results.NoFault, nil)
+	add(1, c.Large, c.OneCalls, results.NoFault, nil)
+	add(c.Lanes, c.Some, c.LanesCalls, results.NoFault, nil)
+	add(c.Many, c.Some, c.ManyCalls, results.NoFault, nil)
+	add(c.Lanes, c.Few, c.ReferenceCalls, results.NoFault, nil)
+	add(c.Lanes, c.Few, c.StormCalls, harness.FaultKillStorm, nil)
 	if c.Reference != "" {
 		p.Servers = []string{c.ReferenceName}
-		add(c.Lanes, c.Few, c.ReferenceCalls, p.Servers)
+		add(c.Lanes, c.Few, c.ReferenceCalls, results.NoFault, p.Servers)
 	}
 	p.Draw()
 	return p

@@ -25,6 +25,7 @@ const (
 	sqliteWorst    = 0.1      // worst wait over SQLite's, at most
 	manyCalls      = 1000.0   // calls/s, at least
 	manyP99        = 100 * time.Millisecond
+	manyKills      = 10_000
 )
 
 // A State is what became of a figure.
@@ -42,12 +43,12 @@ const (
 type Row struct {
 	Figure  string    `json:"figure"`
 	State   State     `json:"state"`
-	Unit    string    `json:"unit"` // "×", "calls/s", "index", "ns" or "bytes"
+	Unit    string    `json:"unit"` // "×", "calls/s", "index", "kills", "ns" or "bytes"
 	Value   *float64  `json:"value"`
-	Samples []float64 `json:"samples"`        // what the value is the median of, or the largest
+	Samples []float64 `json:"samples"`        // what the value is the median of, the largest or the sum
 	Bound   string    `json:"bound,omitzero"` // "≤" or "≥"
 	Target  float64   `json:"target,omitzero"`
-	Why     string    `json:"why,omitzero"` // it is not measured
+	Why     string    `json:"why,omitzero"` // it is not measured, or what is more to say
 }
 
 // A Contender is processes that commit at once: lanes of the bus, or what they
@@ -94,7 +95,7 @@ func Read(dir string) (*Table, results.Run, error) {
 
 // Judge makes the table of a run's records. It measures nothing.
 func Judge(run results.Run, measured []results.Measurement) (*Table, error) {
-	if run.Plan == nil || run.Plan.Preset != results.PresetFigures || len(run.Plan.Arms) <= armFew {
+	if run.Plan == nil || run.Plan.Preset != results.PresetFigures || len(run.Plan.Arms) <= armStorm {
 		return nil, ErrNotFigures
 	}
 	j := judge{arms: run.Plan.Arms, trials: run.Trials, measured: measured, table: &Table{Rows: []Row{}, Contenders: []Contender{}, Broken: []string{}}}
@@ -106,6 +107,7 @@ func Judge(run results.Run, measured []results.Measurement) (*Table, error) {
 	j.fresh()
 	j.sqlite()
 	j.many()
+	j.kills()
 	j.contenders()
 	return j.table, nil
 }
@@ -135,7 +137,11 @@ func (t *Table) Verdict() []string {
 	for _, r := range t.Rows {
 		switch r.State {
 		case Missed:
-			lines = append(lines, fmt.Sprintf("missed: %s: %s, target %s %s", r.Figure, r.show(*r.Value), r.Bound, r.show(r.Target)))
+			line := fmt.Sprintf("missed: %s: %s, target %s %s", r.Figure, r.show(*r.Value), r.Bound, r.show(r.Target))
+			if r.Why != "" {
+				line += ": " + r.Why
+			}
+			lines = append(lines, line)
 		case NotMeasured:
 			lines = append(lines, fmt.Sprintf("not measured: %s: %s", r.Figure, r.Why))
 		}
@@ -385,6 +391,35 @@ func (j *judge) many() {
 		samples: j.of(armMany, (*results.Trial).CallsPerSecond).values(), bound: "≥", target: manyCalls})
 	j.add(figure{name: fmt.Sprintf("%d lanes, p99", f.Lanes), unit: "ns",
 		samples: j.of(armMany, func(t *results.Trial) float64 { return float64(t.ResponseQuantile(.99)) }).values(), bound: "≤", target: float64(manyP99)})
+}
+
+// kills counts those that a bus went on after, in trials that held every
+// promise: getting through is one. Too few show nothing in either way.
+func (j *judge) kills() {
+	row := Row{Figure: "servers killed, the bus went on", Unit: "kills", Bound: "≥", Target: manyKills, Samples: []float64{}}
+	var sum float64
+	for _, t := range j.trials {
+		if t.Arm != j.arms[armStorm].Name || t.Outage == nil {
+			continue
+		}
+		if len(t.Broken()) > 0 {
+			row.State, row.Why = Missed, "a trial broke a promise"
+		} else if len(t.Unchecked()) == 0 { // a death tore the log's last line
+			row.Samples = append(row.Samples, float64(t.Outage.Injected))
+			sum += float64(t.Outage.Injected)
+		}
+	}
+	switch {
+	case row.State == Missed:
+		row.Value = &sum
+	case sum >= manyKills:
+		row.State, row.Value = Reached, &sum
+	case sum > 0:
+		row.State, row.Why = NotMeasured, fmt.Sprintf("only %s kills; take more with --trials", thousands(int(sum)))
+	default:
+		row.State, row.Why = NotMeasured, notRecorded
+	}
+	j.table.Rows = append(j.table.Rows, row)
 }
 
 // contenders sums up all that contended, the bus first.

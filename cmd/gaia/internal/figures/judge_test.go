@@ -42,6 +42,11 @@ func trial(arm results.Arm, n int, rate float64, median, p99, worst, floor time.
 	return t
 }
 
+func storm(t results.Trial, kills int) results.Trial {
+	t.Outage = &results.Outage{Injected: kills}
+	return t
+}
+
 func sqlite(n, processes int, rate float64, worst time.Duration) results.Measurement {
 	t := trial(results.Arm{Factors: results.Factors{Lanes: processes}}, n, rate, ms, ms, worst, ms)
 	return results.Measurement{What: results.Contention, By: results.BySQLite, Processes: processes, Round: n, Wall: t.Wall, Lanes: t.Lanes, Response: t.Response["all"]}
@@ -60,7 +65,8 @@ func good() *records {
 			trial(arms[3], n, 1600, 5*ms, 8*ms, 10*ms, ms),
 			trial(arms[4], n, 3000, 20*ms, 50*ms, 60*ms, ms),
 			trial(arms[5], n, 1600, 5*ms, 8*ms, 10*ms, ms),
-			trial(arms[6], n, 8, 500*ms, 700*ms, 800*ms, ms))
+			storm(trial(arms[6], n, 70, 30*ms, 150*ms, 300*ms, ms), 6000),
+			trial(arms[7], n, 8, 500*ms, 700*ms, 800*ms, ms))
 		r.measured = append(r.measured,
 			results.Measurement{What: results.CommitOfLog, Round: n, Events: 10_000, Samples: []time.Duration{ms, ms}},
 			results.Measurement{What: results.CommitBare, Round: n, Samples: []time.Duration{ms, ms}},
@@ -109,11 +115,11 @@ func rows(table *figures.Table, s figures.State) (names []string) {
 	return names
 }
 
-const figuresInAll = 14
+const figuresInAll = 15
 
 func TestAllReachedIsOK(t *testing.T) {
 	table := good().judge(t)
-	if !table.OK() || len(rows(table, figures.Reached)) != figuresInAll || table.Verdict()[0] != "reached 14 of 14 figures, missed 0, not measured 0" {
+	if !table.OK() || len(rows(table, figures.Reached)) != figuresInAll || table.Verdict()[0] != "reached 15 of 15 figures, missed 0, not measured 0" {
 		t.Errorf("%s", table)
 	}
 	for line := range strings.Lines(table.String()) {
@@ -130,7 +136,7 @@ func TestAFigureJustBeyondItsTargetIsMissedAndJustWithinIsReached(t *testing.T) 
 	for figure, change := range map[string]func(r *records, x float64){
 		"8 lanes / the reference, 1,000 events": func(r *records, x float64) {
 			r.set(5, 0, 10_000, 5*ms, 8*ms, 10*ms, ms)
-			r.set(6, 0, 100*x, 500*ms, 700*ms, 800*ms, ms)
+			r.set(7, 0, 100*x, 500*ms, 700*ms, 800*ms, ms)
 		},
 		"a call / a bare commit, 10,000 events": func(r *records, x float64) { r.set(0, 0, 1000, scaled(1500*time.Microsecond, x), 2*ms, 3*ms, ms) },
 		"8 lanes / one lane, calls/s":           func(r *records, x float64) { r.set(0, 0, 1600/.9*x, ms, 2*ms, 3*ms, ms) },
@@ -198,11 +204,11 @@ func TestWhatIsNotMeasuredSaysWhyAndIsNeverReached(t *testing.T) {
 		why    string
 	}{
 		"no reference named": {func(r *records) {
-			r.run.Plan.Arms = r.run.Plan.Arms[:6]
+			r.run.Plan.Arms = r.run.Plan.Arms[:7]
 		}, 1, "name its command with --reference"},
 		"a reference that fails": {func(r *records) {
 			for i := range r.run.Trials {
-				if tr := &r.run.Trials[i]; tr.Arm == r.run.Plan.Arms[6].Name {
+				if tr := &r.run.Trials[i]; tr.Arm == r.run.Plan.Arms[7].Name {
 					tr.Calls, tr.Errors = 1, map[string]int64{"transport": 8}
 				}
 			}
@@ -215,12 +221,16 @@ func TestWhatIsNotMeasuredSaysWhyAndIsNeverReached(t *testing.T) {
 		"memory not known": {func(r *records) {
 			r.measure(results.PrivateMemory, func(m *results.Measurement) { m.Bytes, m.Missing = nil, "not known on this system" })
 		}, 1, "not known on this system"},
+		"too few kills": {func(r *records) { r.run.Trials[6].Outage.Injected = 3999 }, 1, "only 9,999 kills; take more with --trials"},
+		"a torn log": {func(r *records) {
+			r.run.Trials[6].Promises = append(r.run.Trials[6].Promises, results.Promise{Name: "every lane got through", Skipped: true})
+		}, 1, "only 6,000 kills; take more with --trials"},
 		"no floor beside a trial": {func(r *records) {
 			for i := range r.run.Trials {
 				r.run.Trials[i].Floor = nil
 			}
 		}, 1, "before it was measured"},
-		"ended in its first round": {func(r *records) { r.measured, r.run.Trials = nil, r.run.Trials[:1] }, 13, "before it was measured"},
+		"ended in its first round": {func(r *records) { r.measured, r.run.Trials = nil, r.run.Trials[:1] }, 14, "before it was measured"},
 	} {
 		r := good()
 		c.change(r)
@@ -239,6 +249,17 @@ func TestWhatIsNotMeasuredSaysWhyAndIsNeverReached(t *testing.T) {
 	}
 }
 
+// However many were killed in other trials.
+func TestOneWedgeIsAMissedFigure(t *testing.T) {
+	r := good()
+	r.run.Trials[6].Outage.Injected = 50_000
+	r.run.Trials[14].Promises[0].OK = false
+	table := r.judge(t)
+	if missed := rows(table, figures.Missed); table.OK() || len(missed) != 1 || !strings.Contains(table.String(), "✗ servers killed") {
+		t.Errorf("%s", table)
+	}
+}
+
 // Fast and wrong is no figure.
 func TestFiguresOfABusThatBrokeAPromiseDontCount(t *testing.T) {
 	for name, change := range map[string]func(*results.Trial){
@@ -251,7 +272,7 @@ func TestFiguresOfABusThatBrokeAPromiseDontCount(t *testing.T) {
 			t.Errorf("%s: %s", name, table)
 		}
 		r = good()
-		change(&r.run.Trials[6]) // the reference's
+		change(&r.run.Trials[7]) // the reference's
 		if table := r.judge(t); !table.OK() {
 			t.Errorf("the reference broke %s: %s", name, table)
 		}

@@ -26,7 +26,7 @@ func (t *Table) String() string {
 		rows = append(rows, []string{mark + r.Figure, r.show(*r.Value), target, fmt.Sprint(len(r.Samples)), r.spread()})
 	}
 	b.WriteString(results.Grid(rows))
-	b.WriteString("Medians, with the least and the most; of worst waits and memory the largest.\nRatios are made round by round, of what was measured in turn.\n")
+	b.WriteString("Medians, with the least and the most; of worst waits and memory the largest, of\nkills the sum. Ratios are made round by round, of what was measured in turn.\n")
 	if len(t.Contenders) > 0 {
 		rows = [][]string{{"who commits", "processes", "n", "calls/s", "Jain", "median", "worst", "in medians"}}
 		for _, c := range t.Contenders {
@@ -62,6 +62,8 @@ func (r *Row) show(x float64) string {
 		return results.FormatDuration(time.Duration(x))
 	case "bytes":
 		return results.FormatBytes(int64(x))
+	case "kills":
+		return thousands(int(x))
 	case "index":
 		return fmt.Sprintf("%.3f", x)
 	case "×":
