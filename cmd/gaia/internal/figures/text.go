@@ -67,6 +67,9 @@ func (r *Row) show(x float64) string {
 	case "index":
 		return fmt.Sprintf("%.3f", x)
 	case "×":
+		if x < 1 { // two decimals would show a miss of a small target as the target
+			return fmt.Sprintf("%.3f ×", x)
+		}
 		return results.FormatNumber(x) + " ×"
 	}
 	return results.FormatNumber(x)
