@@ -32,8 +32,8 @@ type disk interface {
 	// SyncDir makes a directory's entries durable.
 	SyncDir(dir string) error
 	// OpenLog opens the log; fs.ErrNotExist where there is none. For writing
-	// it is created when create says so, which created tells.
-	OpenLog(path string, write, create bool) (f logFile, created bool, err error)
+	// it is created when create says so.
+	OpenLog(path string, write, create bool) (logFile, error)
 }
 
 // logFile is the open log.
@@ -109,32 +109,32 @@ func (osDisk) Names(dir string) ([]string, error) {
 	return f.Readdirnames(-1)
 }
 
-func (osDisk) OpenLog(path string, write, create bool) (logFile, bool, error) {
+func (osDisk) OpenLog(path string, write, create bool) (logFile, error) {
 	if !write {
 		f, err := openRead(path)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		return osLog{f}, false, nil
+		return osLog{f}, nil
 	}
 	for {
 		f, err := open(path, logFlags, 0)
 		if err == nil {
-			return osLog{f}, false, nil
+			return osLog{f}, nil
 		}
 		if !create || !errors.Is(err, fs.ErrNotExist) {
-			return nil, false, err
+			return nil, err
 		}
 		f, err = open(path, logFlags|os.O_CREATE|os.O_EXCL, 0o600)
 		if err == nil {
-			return osLog{f}, true, nil
+			return osLog{f}, nil
 		}
 		// Somebody else made it between the two calls: open theirs.
 		if !errors.Is(err, fs.ErrExist) {
-			return nil, false, err
+			return nil, err
 		}
 		if _, err := os.Stat(path); err != nil {
-			return nil, false, err // a link that leads nowhere would loop
+			return nil, err // a link that leads nowhere would loop
 		}
 	}
 }

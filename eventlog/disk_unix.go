@@ -74,8 +74,8 @@ func (f osLog) ID() (string, error) {
 
 // Lock goes through a gate, the kernel's lock on the data directory, which is
 // held only while waiting for the log's: who waits at the log has the gate,
-// so that who just left can't pass it. A gate that can't be had costs fairness
-// and nothing else.
+// so that who just left can't pass it. A gate that can't be opened costs
+// fairness and nothing else.
 func (f osLog) Lock(shared bool, next func()) error {
 	if gate, err := f.gate(); err == nil {
 		defer gate.Close()

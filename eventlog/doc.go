@@ -7,7 +7,8 @@
 // line feed. It only grows. Nothing in the data directory outlives a commit
 // but this file, and, for as long as a process is busy, a directory that nobody
 // else looks at (see The lock). Its mode is 0600, its directory's 0700, and
-// only the first commit makes them.
+// only a call that gets the lock makes them: the log is empty where that call
+// was refused, for who makes a file can't know that it is still alone with it.
 //
 // # A commit
 //
@@ -83,8 +84,9 @@
 // dropped once that is held. A process that just left must queue at the gate
 // behind the one that waits at the log, so it can't pass it; at the gate
 // itself waiters are woken in the kernel's order. A directory needs no file of
-// its own, is held open only while waiting, and a gate that can't be had costs
-// fairness and nothing else.
+// its own, is held open only while waiting, and one that can't be opened costs
+// fairness and nothing else. Another program that locks the data directory
+// with flock stops the bus for as long.
 //
 // Eight processes, each lock + append + fsync + unlock without a pause, three
 // runs of 2 s on ext4 and two cores; median, longest wait, Jain's index:

@@ -116,15 +116,15 @@ func (d *faultyDisk) SyncDir(p string) error {
 	}
 	return d.osDisk.SyncDir(p)
 }
-func (d *faultyDisk) OpenLog(p string, write, create bool) (logFile, bool, error) {
+func (d *faultyDisk) OpenLog(p string, write, create bool) (logFile, error) {
 	if f := d.op("OpenLog"); f.err != nil {
-		return nil, false, f.err
+		return nil, f.err
 	}
-	f, created, err := d.osDisk.OpenLog(p, write, create)
+	f, err := d.osDisk.OpenLog(p, write, create)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return &faultyLog{f, d}, created, nil
+	return &faultyLog{f, d}, nil
 }
 
 type faultyLog struct {
@@ -215,7 +215,7 @@ var prepared = map[string]struct {
 	"a log and a leftover of a lock": {3, 0, func(t *testing.T, dir string) {
 		fill(t, dir, 3)
 		abandon(t, dir)
-		f, _, err := osDisk{}.OpenLog(filepath.Join(dir, logName), false, false)
+		f, err := osDisk{}.OpenLog(filepath.Join(dir, logName), false, false)
 		must(t, err)
 		defer f.Close()
 		_, tag, err := domainOf(f)

@@ -37,7 +37,13 @@ type fold struct {
 	partial maphash.Hash // of what follows them, up to offset
 	turn    int          // the block to check next
 	checked bool         // one was since the last call, by readAhead
-	buf     []byte       // guardBlock bytes of scratch
+
+	// What was folded without the lock may have been an append in flight,
+	// which its process can take back. It is compared whole when the lock is
+	// had: the bytes from sure on.
+	sure  int64
+	since maphash.Hash // of them
+	buf   []byte       // guardBlock bytes of scratch
 }
 
 func (c *fold) reset() {
@@ -47,9 +53,10 @@ func (c *fold) reset() {
 
 // catchUp folds what the log has beyond the offset. changed: what was folded
 // before is no longer what the log begins with, and all was read anew.
+// locked: no append is in flight.
 //
 // After an error the fold is at the last record that was good.
-func (c *fold) catchUp(f logFile, m meter) (changed bool, err error) {
+func (c *fold) catchUp(f logFile, locked bool, m meter) (changed bool, err error) {
 	if err := m.announce(StepRead); err != nil {
 		return false, err
 	}
@@ -71,9 +78,16 @@ func (c *fold) catchUp(f logFile, m meter) (changed bool, err error) {
 		if err != nil {
 			return c.failed("look at", err)
 		}
+		if !fi.Mode().IsRegular() {
+			return c.failed("read", errNotAFile)
+		}
 		same := true
 		if c.offset > 0 {
-			if same, err = c.holds(f, fi, checked); err != nil {
+			same, err = c.holds(f, fi, checked)
+			if err == nil && same && locked {
+				same, err = c.stands(f)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -90,8 +104,14 @@ func (c *fold) catchUp(f logFile, m meter) (changed bool, err error) {
 	if err == nil {
 		err = c.stream(f, size, m)
 	}
+	if err == nil && locked {
+		c.settled()
+	}
 	return changed, err
 }
+
+// errNotAFile is of a pipe or a folder that somebody put in the log's place.
+var errNotAFile = errors.New("it is not a regular file; move it away")
 
 func (c *fold) failed(what string, err error) error {
 	return &IOError{Op: what + " the log", Path: c.path, Err: err}
@@ -131,6 +151,33 @@ func (c *fold) holds(f logFile, fi fs.FileInfo, checked bool) (bool, error) {
 		return false, c.failed("read", err)
 	}
 	return maphash.Bytes(c.partial.Seed(), block) == want, nil
+}
+
+// stands tells whether what was folded without the lock is still there.
+func (c *fold) stands(f logFile) (bool, error) {
+	if c.sure == c.offset {
+		return true, nil
+	}
+	if c.buf == nil {
+		c.buf = make([]byte, guardBlock)
+	}
+	var now maphash.Hash
+	now.SetSeed(c.since.Seed())
+	for at := c.sure; at < c.offset; {
+		p := c.buf[:min(int64(len(c.buf)), c.offset-at)]
+		if err := readFull(f, p, at); err != nil {
+			return false, c.failed("read", err)
+		}
+		now.Write(p)
+		at += int64(len(p))
+	}
+	return now.Sum64() == c.since.Sum64(), nil
+}
+
+// settled says that all that is folded is committed.
+func (c *fold) settled() {
+	c.sure = c.offset
+	c.since.Reset()
 }
 
 // readFull fails where the file ends too early.
@@ -208,6 +255,7 @@ func (c *fold) refusal(line []byte, err error) error {
 func (c *fold) guard(p []byte) {
 	c.lines++
 	c.offset += int64(len(p))
+	c.since.Write(p)
 	c.tail = append(c.tail, p[max(0, len(p)-guardTail):]...)
 	if over := len(c.tail) - guardTail; over > 0 {
 		c.tail = append(c.tail[:0], c.tail[over:]...)

@@ -68,7 +68,7 @@ func inspect(d disk, dir string, f logFile) (LockStatus, error) {
 	}
 	proven := f != nil
 	if !proven {
-		if f, _, err = d.OpenLog(filepath.Join(dir, logName), false, false); err != nil {
+		if f, err = d.OpenLog(filepath.Join(dir, logName), false, false); err != nil {
 			return st, nil // no log to compare with
 		}
 		defer f.Close()
@@ -111,13 +111,13 @@ func Unlock(ctx context.Context, dir string, o Options, apply bool) (st LockStat
 	l := Open(dir, o)
 	w := l.deadline(ctx)
 	defer w.cancel()
-	f, _, err := l.turnstile.pass(w.ctx, l.disk, l.Path(), false, false, nil)
+	f, err := l.turnstile.pass(w.ctx, l.disk, l.Path(), false, false, nil)
 	if w.ctx.Err() != nil {
 		return st, false, w.over(l)
 	} else if err != nil {
 		return st, false, &IOError{Op: "open and lock the log", Path: l.Path(), Err: err}
 	}
-	h := &held{l: l, log: f, wrote: true}
+	h := &held{l: l, log: f}
 	// Whoever came between the two looks may have adopted it already.
 	if st, err = inspect(l.disk, dir, f); err != nil || st.State != LockAbandoned {
 		f.Close()

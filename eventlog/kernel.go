@@ -19,33 +19,32 @@ type turnstile struct {
 }
 
 type kernelWait struct {
-	file    logFile
-	wanted  bool
-	created bool
-	next    chan struct{} // closed when nobody but the holder is before it
-	done    chan error    // gets one value when the wait ends while wanted
+	file   logFile
+	wanted bool
+	next   chan struct{} // closed when nobody but the holder is before it
+	done   chan error    // gets one value when the wait ends while wanted
 }
 
 // pass gives the open log with the kernel's lock on it. The path names that
 // very file. fs.ErrNotExist where there is no log and create is false;
 // errors.ErrUnsupported where the filesystem has no such lock. ahead, if not
 // nil, is given the file when the wait is about to end.
-func (t *turnstile) pass(ctx context.Context, d disk, path string, shared, create bool, ahead func(logFile)) (f logFile, created bool, err error) {
+func (t *turnstile) pass(ctx context.Context, d disk, path string, shared, create bool, ahead func(logFile)) (logFile, error) {
 	for {
 		if ctx.Err() != nil {
-			return nil, false, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		f, created, err := t.lock(ctx, d, path, shared, create, ahead)
+		f, err := t.lock(ctx, d, path, shared, create, ahead)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		same, err := names(d, path, f)
 		if same {
-			return f, created, nil
+			return f, nil
 		}
 		f.Close()
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, false, err
+			return nil, err
 		}
 		// Somebody replaced the log while we waited: the lock that counts
 		// is the one on the file that others will open.
@@ -66,7 +65,7 @@ func names(d disk, path string, f logFile) (bool, error) {
 	return os.SameFile(mine, there), nil
 }
 
-func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, create bool, ahead func(logFile)) (logFile, bool, error) {
+func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, create bool, ahead func(logFile)) (logFile, error) {
 	kind := 0
 	if shared {
 		kind = 1
@@ -78,19 +77,19 @@ func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, creat
 		t.mu.Unlock()
 	} else {
 		t.mu.Unlock()
-		f, created, err := d.OpenLog(path, !shared, create)
+		f, err := d.OpenLog(path, !shared, create)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		err = f.TryLock(shared)
 		if err == nil {
-			return f, created, nil
+			return f, nil
 		}
 		if !errors.Is(err, errBusy) {
 			f.Close()
-			return nil, false, err
+			return nil, err
 		}
-		w = &kernelWait{file: f, created: created, wanted: true, next: make(chan struct{}), done: make(chan error, 1)}
+		w = &kernelWait{file: f, wanted: true, next: make(chan struct{}), done: make(chan error, 1)}
 		t.mu.Lock()
 		t.waits[kind] = w
 		t.mu.Unlock()
@@ -114,9 +113,9 @@ wait:
 		select {
 		case err := <-w.done:
 			if err != nil {
-				return nil, false, err
+				return nil, err
 			}
-			return w.file, w.created, nil
+			return w.file, nil
 		case <-next:
 			next = nil
 			ahead(w.file)
@@ -134,5 +133,5 @@ wait:
 	default:
 		w.wanted = false
 	}
-	return nil, false, context.Cause(ctx)
+	return nil, context.Cause(ctx)
 }

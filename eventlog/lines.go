@@ -20,7 +20,7 @@ func (l *Log) Lines(ctx context.Context, each func(Line) error) error {
 	}); err != nil || end == 0 {
 		return err
 	}
-	f, _, err := l.disk.OpenLog(l.Path(), false, false)
+	f, err := l.disk.OpenLog(l.Path(), false, false)
 	if err != nil {
 		return &IOError{Op: "open the log", Path: l.Path(), Err: err}
 	}

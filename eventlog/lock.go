@@ -69,8 +69,6 @@ var boot = sync.OnceValues(bootID)
 type held struct {
 	l       *Log
 	log     logFile // open; holds the kernel's lock where there is one
-	created bool    // the log was made by this call
-	wrote   bool    // and has something in it now
 	adopted bool
 	marker  []byte // owner.json as this process wrote it
 	private string // the lock's name before and after it is the lock; "": it has none
@@ -85,7 +83,7 @@ func (l *Log) acquire(ctx context.Context) (*held, error) {
 	if !l.o.Adoption {
 		return l.acquireSeed(w)
 	}
-	f, created, err := l.enter(w)
+	f, err := l.enter(w)
 	if errors.Is(err, errors.ErrUnsupported) {
 		// No kernel lock on this filesystem: nothing can be proven here.
 		return l.acquireSeed(w)
@@ -93,7 +91,7 @@ func (l *Log) acquire(ctx context.Context) (*held, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &held{l: l, log: f, created: created, busy: time.Since(l.released) < busyGap}
+	h := &held{l: l, log: f, busy: time.Since(l.released) < busyGap}
 	if err := h.claim(w); err != nil {
 		f.Close()
 		return nil, err
@@ -106,30 +104,30 @@ func (l *Log) acquire(ctx context.Context) (*held, error) {
 
 // enter passes the turnstile. Where there is no log but a lock, whoever has
 // the lock is about to make it: wait, and create nothing.
-func (l *Log) enter(w *wait) (logFile, bool, error) {
+func (l *Log) enter(w *wait) (logFile, error) {
 	for {
-		f, created, err := l.turnstile.pass(w.ctx, l.disk, l.Path(), false, false, l.readAhead)
+		f, err := l.turnstile.pass(w.ctx, l.disk, l.Path(), false, false, l.readAhead)
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, lockErr := l.disk.Lstat(l.lockPath()); lockErr == nil {
 				if err := w.pause(l); err != nil {
-					return nil, false, err
+					return nil, err
 				}
 				continue
 			}
 			if err := l.disk.MakeDir(l.dir); err != nil {
-				return nil, false, &IOError{Op: "make the data directory", Path: l.dir, Err: err}
+				return nil, &IOError{Op: "make the data directory", Path: l.dir, Err: err}
 			}
-			f, created, err = l.turnstile.pass(w.ctx, l.disk, l.Path(), false, true, l.readAhead)
+			f, err = l.turnstile.pass(w.ctx, l.disk, l.Path(), false, true, l.readAhead)
 		}
 		switch {
 		case err == nil, errors.Is(err, errors.ErrUnsupported):
-			return f, created, err
+			return f, err
 		case w.ctx.Err() != nil:
-			return nil, false, w.over(l)
+			return nil, w.over(l)
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, false, &IOError{Op: "make the log", Path: l.Path(), Err: err}
+			return nil, &IOError{Op: "make the log", Path: l.Path(), Err: err}
 		}
-		return nil, false, &IOError{Op: "open and lock the log", Path: l.Path(), Err: err}
+		return nil, &IOError{Op: "open and lock the log", Path: l.Path(), Err: err}
 	}
 }
 
@@ -183,15 +181,20 @@ func (h *held) prepare(tag string) error {
 	h.private = l.lockPath() + "." + tag
 	err := l.mark(h.private, h.marker)
 	if err != nil {
-		// Somebody put something else there: leave it to them.
-		var other [8]byte
-		rand.Read(other[:])
-		h.private = l.lockPath() + "." + hex.EncodeToString(other[:])
+		// Something is in the way there: do without.
+		h.private, h.busy = l.freshName(), false
 		if err = l.mark(h.private, h.marker); err != nil {
 			return &IOError{Op: "prepare the lock", Path: h.private, Err: err}
 		}
 	}
 	return nil
+}
+
+// freshName is a private name that nobody has.
+func (l *Log) freshName() string {
+	var tag [8]byte
+	rand.Read(tag[:])
+	return l.lockPath() + "." + hex.EncodeToString(tag[:])
 }
 
 // mark puts the marker into the directory and makes that where there is none.
@@ -274,10 +277,13 @@ func (l *Log) acquireSeed(w *wait) (*held, error) {
 	}
 	h := &held{l: l}
 	h.marker, _ = newOwner("")
-	// Diagnostic only, so its failure is no reason to refuse the call.
-	l.disk.Write(filepath.Join(l.lockPath(), ownerName), h.marker)
+	// Diagnostic only, so its failure is no reason to refuse the call; but what
+	// is there then doesn't tell whose the lock is.
+	if l.disk.Write(filepath.Join(l.lockPath(), ownerName), h.marker) != nil {
+		h.marker = nil
+	}
 	var err error
-	if h.log, h.created, err = l.disk.OpenLog(l.Path(), true, true); err != nil {
+	if h.log, err = l.disk.OpenLog(l.Path(), true, true); err != nil {
 		h.release()
 		return nil, &IOError{Op: "open the log", Path: l.Path(), Err: err}
 	}
@@ -293,12 +299,9 @@ func (h *held) release() {
 			h.log.Close() // last: it drops the kernel's lock
 			l.released = time.Now()
 		}()
-		if h.created && !h.wrote {
-			l.disk.Remove(l.Path())
-		}
 	}
 	text, err := l.disk.ReadHead(filepath.Join(l.lockPath(), ownerName), maxOwner)
-	if err == nil && !bytes.Equal(text, h.marker) || errors.Is(err, fs.ErrNotExist) && h.private != "" {
+	if err == nil && h.marker != nil && !bytes.Equal(text, h.marker) || errors.Is(err, fs.ErrNotExist) && h.private != "" {
 		l.warn("the lock %q is no longer the one that this process took; it is left alone", l.lockPath())
 		return
 	}
@@ -373,14 +376,19 @@ func (l *Log) removeKept() bool {
 	if l.kept == "" {
 		return true
 	}
-	f, _, err := l.disk.OpenLog(l.Path(), true, false)
-	if err == nil {
-		defer f.Close()
-		if f.TryLock(false) != nil {
-			return false
-		}
-		l.sweep(l.kept)
+	f, err := l.disk.OpenLog(l.Path(), true, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		l.kept = "" // the name is of a log that is gone; the next log's first call sweeps
+		return true
 	}
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	if f.TryLock(false) != nil {
+		return false
+	}
+	l.sweep(l.kept)
 	l.kept = ""
 	return true
 }
@@ -393,7 +401,8 @@ func (l *Log) sweep(private string) error {
 
 // sweepOthers removes what processes of another boot, or on a log that was
 // replaced since, left under their private names. One that lives and finds
-// its own gone fails its call, and its next is right.
+// its own gone fails its call, and its next is right: it is moved away first,
+// for half of it must never become a lock.
 func (l *Log) sweepOthers() {
 	all, err := l.disk.Names(l.dir)
 	if err != nil {
@@ -402,7 +411,14 @@ func (l *Log) sweepOthers() {
 	for _, name := range all {
 		tag, ok := strings.CutPrefix(name, lockName+".")
 		if raw, err := hex.DecodeString(tag); ok && err == nil && len(raw) == 8 {
-			l.sweep(filepath.Join(l.dir, name))
+			away := l.freshName()
+			err := l.disk.RenameDir(filepath.Join(l.dir, name), away)
+			if errors.Is(err, errors.ErrUnsupported) {
+				err = l.disk.RenameFile(filepath.Join(l.dir, name), away)
+			}
+			if err == nil {
+				l.sweep(away)
+			}
 		}
 	}
 }

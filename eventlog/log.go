@@ -54,13 +54,15 @@ func Open(dir string, o Options) *Log {
 }
 
 // Close removes what a busy Log keeps between its commits. It waits for
-// nobody: a call that is on its way, here or in another process, removes it or
-// keeps it in its turn. The Log can still be used.
+// nobody: where another has the kernel's lock, that one removes it or keeps it
+// in its turn, and this Log looks again while it lives. It can still be used.
 func (l *Log) Close() {
 	if l.queue.TryAcquire(1) {
 		defer l.queue.Release(1)
 		l.idle.Stop()
-		l.removeKept()
+		if !l.removeKept() {
+			l.idle.Reset(busyGap)
+		}
 	}
 }
 
@@ -128,7 +130,7 @@ func (l *Log) view(f logFile, locked bool, read func(*core.State) error) (done b
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !locked {
-		opened, _, err := l.disk.OpenLog(l.Path(), false, false)
+		opened, err := l.disk.OpenLog(l.Path(), false, false)
 		if err == nil {
 			defer opened.Close()
 			f = opened
@@ -136,7 +138,7 @@ func (l *Log) view(f logFile, locked bool, read func(*core.State) error) (done b
 			return false, err
 		}
 	}
-	if err := l.catchUp(f, meter{phases: Phases{}}); err != nil {
+	if err := l.catchUp(f, false, meter{phases: Phases{}}); err != nil {
 		_, broken := errors.AsType[*IOError](err)
 		return locked && broken, err
 	}
@@ -149,10 +151,10 @@ func (l *Log) openShared(w *wait) (logFile, error) {
 	var f logFile
 	err := error(errors.ErrUnsupported)
 	if l.o.Adoption {
-		f, _, err = l.turnstile.pass(w.ctx, l.disk, l.Path(), true, false, nil)
+		f, err = l.turnstile.pass(w.ctx, l.disk, l.Path(), true, false, nil)
 	}
 	if errors.Is(err, errors.ErrUnsupported) {
-		f, _, err = l.disk.OpenLog(l.Path(), false, false)
+		f, err = l.disk.OpenLog(l.Path(), false, false)
 	}
 	switch {
 	case err == nil:
@@ -179,12 +181,13 @@ func (l *Log) writerMayLive(f logFile) bool {
 	return err != nil || domain == "" || parseOwner(owner).Domain != domain
 }
 
-// catchUp brings the fold to the log's end. f nil: there is no log.
-func (l *Log) catchUp(f logFile, m meter) error {
+// catchUp brings the fold to the log's end. f nil: there is no log. locked: no
+// append is in flight.
+func (l *Log) catchUp(f logFile, locked bool, m meter) error {
 	if l.o.ReplayEachCall {
 		l.fold.reset()
 	}
-	changed, err := l.fold.catchUp(f, m)
+	changed, err := l.fold.catchUp(f, locked, m)
 	if changed {
 		l.warn("the log %q is not what this process had read (replaced, cut or edited); read again from its start", l.Path())
 	}
@@ -200,7 +203,7 @@ func (l *Log) readAhead(f logFile) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.fold.checked = l.catchUp(f, meter{phases: Phases{}}) == nil
+	l.fold.checked = l.catchUp(f, false, meter{phases: Phases{}}) == nil
 }
 
 // A wait is one call's waiting outside the process, all of it under one

@@ -32,6 +32,12 @@ func numbered(l *Log, who string) error {
 	return err
 }
 
+// nothing is a call that writes nothing.
+func nothing(l *Log, _ string) error {
+	_, err := l.Update(context.Background(), func(*core.State) []core.Event { return nil })
+	return err
+}
+
 // checkNumbered holds a log's bytes against what numbered writes: whole
 // lines, each number once and in order. It gives each line's writer.
 func checkNumbered(dir string) ([]string, error) {
@@ -194,10 +200,66 @@ func TestADecisionOfNothingWritesNothing(t *testing.T) {
 		if _, err := Open(dir, o).Update(context.Background(), func(*core.State) []core.Event { return nil }); err != nil {
 			t.Fatal(err)
 		}
-		if got := listing(t, dir); len(got) != 0 {
-			t.Errorf("left %v", got)
+		wantEmptyLog(t, dir)
+	})
+}
+
+// wantEmptyLog: what a call made that got the lock and wrote nothing.
+func wantEmptyLog(t *testing.T, dir string) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, logName))
+	if got := listing(t, dir); err != nil || len(data) > 0 || len(got) != 1 {
+		t.Errorf("left %v, %d bytes, %v", got, len(data), err)
+	}
+}
+
+// Of calls that begin at once where there is no log, some write and some don't:
+// whoever made the file, what the others put in it stays.
+func TestACallThatWritesNothingTakesNobodysRecords(t *testing.T) {
+	modes(t, func(t *testing.T, o Options) {
+		for range 30 {
+			dir := filepath.Join(t.TempDir(), "data")
+			begin, done := make(chan bool), make(chan error, 8)
+			for i := range cap(done) {
+				l := Open(dir, o)
+				go func() {
+					<-begin
+					if i%2 == 0 {
+						done <- numbered(l, fmt.Sprint(i))
+						return
+					}
+					_, err := l.Update(context.Background(), func(*core.State) []core.Event { return nil })
+					done <- err
+				}()
+			}
+			close(begin)
+			for range cap(done) {
+				must(t, <-done)
+			}
+			if by, err := checkNumbered(dir); err != nil || len(by) != cap(done)/2 {
+				t.Fatalf("%v %v", by, err)
+			}
 		}
 	})
+}
+
+// The same at its worst: another commits between this call's making of the
+// file and its lock.
+func TestALogMadeByOneAndFilledByAnotherStays(t *testing.T) {
+	dir := t.TempDir()
+	l, d := openFaulty(dir, Options{Adoption: true}, nil)
+	d.plan = func(_ int, op string) fault {
+		if op == "TryLock" {
+			d.plan = nil
+			return fault{do: func() { must(t, numbered(Open(dir, Options{Adoption: true}), "other")) }}
+		}
+		return fault{}
+	}
+	_, err := l.Update(context.Background(), func(*core.State) []core.Event { return nil })
+	must(t, err)
+	if by, err := checkNumbered(dir); err != nil || len(by) != 1 {
+		t.Errorf("%v %v", by, err)
+	}
 }
 
 func TestManyLogsAndGoroutinesNeverMintANumberTwice(t *testing.T) {
@@ -479,9 +541,7 @@ func TestAContextThatEndsBeforeTheAppendWritesNothing(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Error(err)
 		}
-		if got := listing(t, dir); len(got) != 0 {
-			t.Errorf("left %v", got)
-		}
+		wantEmptyLog(t, dir)
 		// From the append on it finishes.
 		ctx, cancel = context.WithCancel(context.Background())
 		o.Hook = func(s Step) error {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -259,6 +260,53 @@ func TestWhatIsReadAheadAndThenUndoneIsNotDecidedOn(t *testing.T) {
 	if by, err := checkNumbered(dir); err != nil || fmt.Sprint(by[3:]) != "[before after]" {
 		t.Errorf("%v %v", by, err)
 	}
+}
+
+// An append that was undone after a reader had folded it, and another of the
+// same length and the same end in its place: what is folded without the lock
+// is compared whole when the lock is had.
+func TestAnUndoneAppendIsNotDecidedOnThoughItsEndLooksAlike(t *testing.T) {
+	dir := t.TempDir()
+	registered := func(name string) func(*core.State) []core.Event {
+		return func(*core.State) []core.Event {
+			return []core.Event{&core.ActorRegistered{Type: "actor.registered", At: "2026-09-15T23:52:42.764Z", Ref: "act-0001", Name: name, IsNew: true,
+				Kind: "agent", DeclaredCapabilities: []string{strings.Repeat("c", guardTail+2000)}, BusAuthority: []string{}}}
+		}
+	}
+	l := Open(dir, Options{Adoption: true})
+	_, err := l.Update(context.Background(), func(*core.State) []core.Event {
+		var all []core.Event
+		for range 600 { // more than three blocks, so that the turn is elsewhere
+			all = append(all, note(strings.Repeat("x", 400)))
+		}
+		return all
+	})
+	must(t, err)
+	reader := Open(dir, Options{Adoption: true, Stderr: io.Discard})
+	_, err = seen(reader)
+	must(t, err)
+	failing, d := openFaulty(dir, Options{Adoption: true}, nil)
+	d.plan = func(_ int, op string) fault {
+		if op == "Sync" {
+			d.plan = nil
+			_, err := seen(reader)
+			must(t, err)
+			return fault{err: syscall.EIO}
+		}
+		return fault{}
+	}
+	if _, err := failing.Update(context.Background(), registered("lane-1")); err == nil {
+		t.Fatal("it didn't fail")
+	}
+	_, err = l.Update(context.Background(), registered("lane-2"))
+	must(t, err)
+	_, err = reader.Update(context.Background(), func(s *core.State) []core.Event {
+		if a := s.Actors(); len(a) != 1 || a[0].Name != "lane-2" {
+			t.Errorf("decided on %+.100v", a)
+		}
+		return nil
+	})
+	must(t, err)
 }
 
 func replace(change func([]byte) []byte) func(*testing.T, string, []byte) {

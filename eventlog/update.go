@@ -102,7 +102,7 @@ func (l *Log) Update(ctx context.Context, decide func(*core.State) []core.Event)
 
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.catchUp(h.log, m); err != nil {
+	if err := l.catchUp(h.log, true, m); err != nil {
 		return r, err
 	}
 	var lines []byte
@@ -121,7 +121,9 @@ func (l *Log) Update(ctx context.Context, decide func(*core.State) []core.Event)
 	}
 	// The fold learns of our events from their bytes, as every other process
 	// does, so that the two can't part.
-	if err := l.fold.take(lines); err != nil {
+	if err := l.fold.take(lines); err == nil {
+		l.fold.settled()
+	} else {
 		l.fold.reset()
 		l.warn("the log %q could not be folded past what was just written: %v", l.Path(), err)
 	}
@@ -163,7 +165,6 @@ func (l *Log) commit(h *held, m meter, lines []byte) error {
 		})
 	}
 	if err == nil {
-		h.wrote = true
 		return nil
 	}
 	undo := h.log.Truncate(size)
@@ -173,7 +174,6 @@ func (l *Log) commit(h *held, m meter, lines []byte) error {
 	if undo == nil {
 		return &IOError{Op: op, Path: l.Path(), Err: err}
 	}
-	h.wrote = true // perhaps: leave the file where it is
 	l.unsure = err
 	l.fold.reset()
 	return &IOError{Op: op, Path: l.Path(), Err: fmt.Errorf("%w, and undoing it: %w", err, undo), OutcomeUnknown: true}

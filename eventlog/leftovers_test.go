@@ -1,0 +1,128 @@
+package eventlog
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// What a busy process keeps goes when it rests, whatever was in its way.
+func TestNothingOfABusyLogIsLeftWhateverWasInItsWay(t *testing.T) {
+	for name, disturb := range map[string]func(*testing.T, *Log, func()){
+		"its private name can't be marked": func(t *testing.T, l *Log, busy func()) {
+			l.disk = &unmarkable{}
+			busy()
+			l.Close()
+		},
+		"a reader has the kernel's lock": func(t *testing.T, l *Log, busy func()) {
+			busy()
+			f, err := osDisk{}.OpenLog(l.Path(), false, false)
+			must(t, err)
+			must(t, f.TryLock(true))
+			l.Close()
+			must(t, f.Close())
+		},
+		"the log can't be opened for a moment": func(t *testing.T, l *Log, busy func()) {
+			busy()
+			d := &faultyDisk{plan: func(int, string) fault { return fault{err: syscall.EMFILE} }}
+			l.disk = d
+			l.Close()
+			l.disk = osDisk{}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			l := Open(dir, Options{Adoption: true})
+			disturb(t, l, func() {
+				for range 4 {
+					must(t, numbered(l, "x"))
+				}
+			})
+			var left []string
+			for start := time.Now(); time.Since(start) < 5*time.Second; time.Sleep(busyGap / 5) {
+				if left = listing(t, dir); len(left) == 1 {
+					return
+				}
+			}
+			t.Errorf("left %v", left)
+		})
+	}
+}
+
+// unmarkable is a disk on which the first marker's name can't be written.
+type unmarkable struct {
+	osDisk
+	first string
+}
+
+func (d *unmarkable) Write(path string, data []byte) error {
+	if d.first == "" {
+		d.first = path
+	}
+	if path == d.first {
+		return fs.ErrPermission
+	}
+	return d.osDisk.Write(path, data)
+}
+
+// A first call sweeps what others left under private names. One of them that
+// lives, on another host say, may take its own for the lock at any moment: it
+// gets it whole, or not at all.
+func TestASweepNeverMakesALockWithoutItsMarker(t *testing.T) {
+	for _, at := range []string{"RenameDir", "Remove"} {
+		for nth := 1; nth <= 3; nth++ {
+			dir := t.TempDir()
+			fill(t, dir, 1)
+			private := filepath.Join(dir, lockName+".0123456789abcdef")
+			must(t, os.Mkdir(private, 0o700))
+			must(t, os.WriteFile(filepath.Join(private, ownerName), []byte(`{"pid":1,"domain":"another"}`), 0o600))
+			l, d := openFaulty(dir, Options{Adoption: true, LockTimeout: 20 * time.Millisecond}, nil)
+			left := nth
+			d.plan = func(_ int, op string) fault {
+				if op == at {
+					if left--; left == 0 {
+						return fault{do: func() { os.Rename(private, filepath.Join(dir, lockName)) }}
+					}
+				}
+				return fault{}
+			}
+			_ = numbered(l, "x") // may find the lock taken
+			lock := filepath.Join(dir, lockName)
+			if _, err := os.Lstat(lock); err == nil {
+				if _, err := os.Lstat(filepath.Join(lock, ownerName)); err != nil {
+					t.Errorf("%s %d: a lock without a marker: %v", at, nth, err)
+				}
+			}
+		}
+	}
+}
+
+// A lock taken on a full disk has no marker, or half of one. Its owner lives,
+// and gives it back.
+func TestALockTakenOnAFullDiskIsGivenBack(t *testing.T) {
+	modes(t, func(t *testing.T, o Options) {
+		for _, short := range []bool{false, true} {
+			dir := t.TempDir()
+			fill(t, dir, 1)
+			o.LockTimeout, o.ReleaseRetries = 500*time.Millisecond, -1
+			l, d := openFaulty(dir, o, nil)
+			d.plan = func(_ int, op string) fault {
+				if op == "Write" || op == "Append" {
+					return fault{err: syscall.ENOSPC, short: short}
+				}
+				return fault{}
+			}
+			if numbered(l, "full") == nil {
+				t.Error("a call on a full disk succeeded")
+			}
+			d.plan = nil
+			must(t, numbered(l, "next"))
+			if by, err := checkNumbered(dir); err != nil || len(by) != 2 {
+				t.Errorf("%v %v", by, err)
+			}
+		}
+	})
+}
