@@ -35,16 +35,23 @@ type fault struct {
 func (d *faultyDisk) op(name string) fault {
 	d.mu.Lock()
 	d.ops = append(d.ops, name)
-	n := len(d.ops)
+	n, plan := len(d.ops), d.plan
 	d.mu.Unlock()
-	if d.plan == nil {
+	if plan == nil {
 		return fault{}
 	}
-	f := d.plan(n, name)
+	f := plan(n, name)
 	if f.do != nil {
 		f.do()
 	}
 	return f
+}
+
+// set changes the plan of a disk whose log may be tidying up.
+func (d *faultyDisk) set(plan func(int, string) fault) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.plan = plan
 }
 
 func (d *faultyDisk) MakeDir(p string) error {
@@ -271,16 +278,17 @@ func TestAnyFailedFileOperationLeavesTheLogWholeAndTheNextCallWorks(t *testing.T
 					for range p.calls {
 						must(t, numbered(l, "before"))
 					}
+					l.idle.Stop() // the operations counted are the call's
 					hit, from := "", len(d.ops)
-					d.plan = func(i int, op string) fault {
+					d.set(func(i int, op string) fault {
 						if i == from+n {
 							hit = op
 							return fail(op)
 						}
 						return fault{}
-					}
+					})
 					err := numbered(l, "faulty")
-					d.plan = nil
+					d.set(nil)
 					if hit == "" {
 						if n < 10 {
 							t.Fatalf("only %d operations: %v", n, d.ops)

@@ -26,11 +26,12 @@ func TestNothingOfABusyLogIsLeftWhateverWasInItsWay(t *testing.T) {
 			must(t, f.Close())
 		},
 		"the log can't be opened for a moment": func(t *testing.T, l *Log, busy func()) {
-			busy()
-			d := &faultyDisk{plan: func(int, string) fault { return fault{err: syscall.EMFILE} }}
+			d := &faultyDisk{}
 			l.disk = d
+			busy()
+			d.set(func(int, string) fault { return fault{err: syscall.EMFILE} })
 			l.Close()
-			l.disk = osDisk{}
+			d.set(nil)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
