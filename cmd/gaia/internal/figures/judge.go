@@ -398,10 +398,12 @@ func (j *judge) many() {
 func (j *judge) kills() {
 	row := Row{Figure: "servers killed, the bus went on", Unit: "kills", Bound: "≥", Target: manyKills, Samples: []float64{}}
 	var sum float64
+	trials := 0
 	for _, t := range j.trials {
 		if t.Arm != j.arms[armStorm].Name || t.Outage == nil {
 			continue
 		}
+		trials++
 		if len(t.Broken()) > 0 {
 			row.State, row.Why = Missed, "a trial broke a promise"
 		} else if len(t.Unchecked()) == 0 { // a death tore the log's last line
@@ -414,7 +416,7 @@ func (j *judge) kills() {
 		row.Value = &sum
 	case sum >= manyKills:
 		row.State, row.Value = Reached, &sum
-	case sum > 0:
+	case trials > 0:
 		row.State, row.Why = NotMeasured, fmt.Sprintf("only %s kills; take more with --trials", thousands(int(sum)))
 	default:
 		row.State, row.Why = NotMeasured, notRecorded

@@ -221,6 +221,13 @@ func TestWhatIsNotMeasuredSaysWhyAndIsNeverReached(t *testing.T) {
 		"memory not known": {func(r *records) {
 			r.measure(results.PrivateMemory, func(m *results.Measurement) { m.Bytes, m.Missing = nil, "not known on this system" })
 		}, 1, "not known on this system"},
+		"no kills": {func(r *records) {
+			for i := range r.run.Trials {
+				if o := r.run.Trials[i].Outage; o != nil {
+					o.Injected = 0
+				}
+			}
+		}, 1, "only 0 kills; take more with --trials"},
 		"too few kills": {func(r *records) { r.run.Trials[6].Outage.Injected = 3999 }, 1, "only 9,999 kills; take more with --trials"},
 		"a torn log": {func(r *records) {
 			r.run.Trials[6].Promises = append(r.run.Trials[6].Promises, results.Promise{Name: "every lane got through", Skipped: true})
