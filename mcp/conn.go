@@ -163,6 +163,9 @@ func (c *conn) accept(line []byte) jsonrpc.Message {
 			return nil
 		}
 		req.Params = ticket(t.meta, r.n)
+	} else if bad := checkMeta(m.params); bad != nil {
+		c.refuse(m.id, bad)
+		return nil
 	} else if !c.enter(r) {
 		return nil
 	}

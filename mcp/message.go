@@ -38,6 +38,7 @@ func parseMessage(line []byte) (message, *jsonrpc.Error) {
 	}
 	var m message
 	var version, method jsontext.Value
+	answers := false
 	err := eachMember(line, func(name string, value jsontext.Value) error {
 		var dst *jsontext.Value
 		switch name {
@@ -49,6 +50,9 @@ func parseMessage(line []byte) (message, *jsonrpc.Error) {
 			dst = &method
 		case "params":
 			dst = &m.params
+		case "result", "error":
+			answers = true
+			return nil
 		default:
 			return nil
 		}
@@ -70,6 +74,8 @@ func parseMessage(line []byte) (message, *jsonrpc.Error) {
 		return message{}, invalidRequest("an id is a string or a number")
 	case method == nil && m.id == nil:
 		return message{}, invalidRequest("neither a method nor an id")
+	case method == nil && !answers:
+		return message{}, invalidRequest("an id without a method, a result or an error")
 	case method != nil && method.Kind() != '"':
 		return message{}, invalidRequest("a method is a string")
 	}
@@ -114,6 +120,7 @@ func parseToolCall(params jsontext.Value) (toolCall, *jsonrpc.Error) {
 			t.args = value
 		case "_meta":
 			t.meta = value
+			return metaError(value)
 		}
 		return nil
 	})
@@ -121,6 +128,31 @@ func parseToolCall(params jsontext.Value) (toolCall, *jsonrpc.Error) {
 		return t, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: brief(err.Error())}
 	}
 	return t, nil
+}
+
+// checkMeta looks at another request's params: the SDK would refuse what is
+// wrong there without naming it.
+func checkMeta(params jsontext.Value) *jsonrpc.Error {
+	if len(params) == 0 {
+		return nil
+	}
+	err := eachMember(params, func(name string, value jsontext.Value) error {
+		if name == "_meta" {
+			return metaError(value)
+		}
+		return nil
+	})
+	if err != nil {
+		return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: brief(err.Error())}
+	}
+	return nil
+}
+
+func metaError(meta jsontext.Value) error {
+	if k := meta.Kind(); k != '{' && k != 'n' {
+		return errors.New("invalid params: _meta: want an object")
+	}
+	return nil
 }
 
 // eachMember walks the members of the one object that data must hold. Values
