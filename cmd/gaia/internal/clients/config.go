@@ -34,11 +34,20 @@ func Template(c Client, lockDeadline time.Duration) (Manifest, error) {
 	case Claude:
 		return Manifest{".mcp.json", mcpManifest}, nil
 	case Codex:
-		// Codex hands a server no variable that it isn't told to.
+		// Codex hands a server no variable that it isn't told to, and
+		// servers of one directory must agree on how they lock it.
 		return Manifest{"config.toml", fmt.Appendf(nil, `[mcp_servers.gaia-interagent]
 command = "gaia"
 args = ["mcp"]
-env_vars = ["GAIA_INTERAGENT_DATA_DIR", "GAIA_INTERAGENT_LOCK_TIMEOUT_MS", "XDG_DATA_HOME"]
+env_vars = [
+    "GAIA_INTERAGENT_DATA_DIR",
+    "GAIA_INTERAGENT_LOCK_ADOPTION",
+    "GAIA_INTERAGENT_LOCK_TIMEOUT_MS",
+    "GAIA_INTERAGENT_LOCK_STALE_MS",
+    "GAIA_INTERAGENT_LOCK_RELEASE_RETRIES",
+    "GAIA_INTERAGENT_LOCK_RELEASE_RETRY_DELAY_MS",
+    "XDG_DATA_HOME",
+]
 startup_timeout_sec = %d
 `, int(StartupTimeout(lockDeadline).Seconds()))}, nil
 	}

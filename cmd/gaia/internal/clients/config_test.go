@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -133,5 +134,37 @@ func TestStartupTimeoutIsNeverTheLockDeadline(t *testing.T) {
 		if s := StartupTimeout(d); s < 2*d+5*time.Second || s >= 2*d+6*time.Second || s%time.Second != 0 {
 			t.Errorf("%v: %v", d, s)
 		}
+	}
+}
+
+var busVariable = regexp.MustCompile(`"(GAIA_INTERAGENT_[A-Z_]+|XDG_[A-Z_]+)"`)
+
+// lacks names the variables in a source that a configuration doesn't pass on.
+func lacks(config, source string) (names []string) {
+	for _, m := range busVariable.FindAllStringSubmatch(source, -1) {
+		if !strings.Contains(config, m[0]) {
+			names = append(names, m[1])
+		}
+	}
+	return names
+}
+
+func TestCodexPassesOnEveryVariableThatTheBusReads(t *testing.T) {
+	m, err := Template(Codex, 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "eventlog", "options.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found := busVariable.FindAll(source, -1); len(found) < 7 {
+		t.Errorf("only %q were found: is the source still read rightly?", found)
+	}
+	if names := lacks(string(m.Data), string(source)); len(names) > 0 {
+		t.Errorf("%q are not passed on:\n%s", names, m.Data)
+	}
+	if lacks(string(m.Data), string(source)+`"GAIA_INTERAGENT_NEW"`) == nil {
+		t.Error("a variable that is not passed on went unnoticed")
 	}
 }
