@@ -10,8 +10,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 
 	"gaia/cmd/gaia/internal/clients"
 	"gaia/core"
@@ -100,7 +102,7 @@ func Examine(ctx context.Context, s Subject) (Report, error) {
 	dir := s.Log.Dir()
 	r := Report{
 		Command: "doctor", Go: runtime.Version(), Platform: runtime.GOOS, Arch: runtime.GOARCH, Version: s.Version,
-		DataDir: dir, DataDirIsDefault: s.IsDefault, DataDirExists: exists(dir), LogExists: exists(s.Log.Path()),
+		DataDir: dir, DataDirIsDefault: s.IsDefault, DataDirExists: isDir(dir), LogExists: exists(s.Log.Path()),
 		LockTimeoutMs:         s.Options.LockTimeout.Milliseconds(),
 		SupportedMaxLiveLanes: s.Evidence.Supported, LaneEvidence: s.Evidence,
 		IntegrityFindings: []Finding{}, Warnings: []string{},
@@ -125,6 +127,7 @@ func Examine(ctx context.Context, s Subject) (Report, error) {
 	if fi, err := os.Stat(s.Log.Path()); err == nil {
 		r.LogBytes = fi.Size()
 	}
+	r.checkPlace(s.Log)
 	r.checkLock(dir, s.Options)
 	r.checkFilesystem(dir)
 	return r, logErr
@@ -235,7 +238,49 @@ func (r *Report) checkFilesystem(dir string) {
 	}
 }
 
+// checkPlace warns of what makes every call that writes fail, though what is
+// there can be read. It tries nothing out: doctor writes nothing.
+func (r *Report) checkPlace(log *eventlog.Log) {
+	before := len(r.Warnings)
+	if r.LogExists {
+		if err := mayWrite(log.Path()); err != nil {
+			r.warn("%s can't be written by this user, so every call will fail: %v", log.Path(), err)
+		}
+	}
+	// The first call makes what is missing, inside what is nearest to it.
+	for path := log.Dir(); ; path = filepath.Dir(path) {
+		_, err := os.Lstat(path)
+		if err != nil && path != filepath.Dir(path) {
+			continue
+		}
+		switch fi, err := os.Stat(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			r.warn("%s is a link that leads nowhere, so every call will fail: make what it leads to, or name another data directory", path)
+		case err != nil:
+			r.warn("%s can't be looked at, so every call will fail: %v", path, err)
+		case !fi.IsDir():
+			r.warn("%s is no directory, so every call will fail: name another data directory", path)
+		default:
+			if err := mayWrite(path); err != nil {
+				r.warn("%s can't be written by this user, so every call will fail: %v", path, err)
+			}
+		}
+		break
+	}
+	if len(r.Warnings) > before && !r.LogExists && r.Replayable {
+		r.Note = "no log yet, and none can be made: see the warnings"
+	}
+}
+
 func exists(path string) bool {
 	_, err := os.Stat(path)
-	return !errors.Is(err, fs.ErrNotExist)
+	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+}
+
+func isDir(path string) bool {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return exists(path)
+	}
+	return fi.IsDir()
 }

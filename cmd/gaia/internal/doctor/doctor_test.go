@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -140,5 +141,44 @@ func TestTheOldKeysComeFirstAndInTheirOrder(t *testing.T) {
 		if err := d.SkipValue(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+func TestAPlaceWhereEveryCallFailsIsWarnedOf(t *testing.T) {
+	for name, c := range map[string]struct {
+		make        func(dir string) error // the data directory doesn't exist yet
+		want        string                 // "": no warning
+		asRoot, dir bool                   // root may write anywhere; dataDirExists
+	}{
+		"nothing yet":       {func(string) error { return nil }, "", true, false},
+		"a directory":       {func(dir string) error { return os.Mkdir(dir, 0o700) }, "", true, true},
+		"a link to one":     {func(dir string) error { return os.Symlink(filepath.Dir(dir), dir) }, "", true, true},
+		"a dangling link":   {func(dir string) error { return os.Symlink(dir+"-gone", dir) }, "a link that leads nowhere", true, false},
+		"a file":            {func(dir string) error { return os.WriteFile(dir, nil, 0o600) }, "is no directory", true, false},
+		"no right to write": {func(dir string) error { return os.Mkdir(dir, 0o500) }, "can't be written", false, true},
+		"no right above it": {func(dir string) error { return os.Chmod(filepath.Dir(dir), 0o500) }, "can't be written", false, false},
+		"a log to read only": {func(dir string) error {
+			return errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "events.jsonl"), []byte(registered+"\n"), 0o400))
+		}, "events.jsonl can't be written", false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !c.asRoot && (runtime.GOOS == "windows" || os.Geteuid() == 0) {
+				t.Skip("this user may write there all the same")
+			}
+			parent := t.TempDir()
+			defer os.Chmod(parent, 0o700)
+			dir := filepath.Join(parent, "bus")
+			if err := c.make(dir); err != nil {
+				t.Skip("it can't be made here:", err)
+			}
+			r, err := examine(t, func(s *Subject) { s.Log = eventlog.Open(dir, s.Options) })
+			warned := strings.Join(r.Warnings, "\n")
+			if (c.want == "") != (warned == "") || !strings.Contains(warned, c.want) || r.DataDirExists != c.dir {
+				t.Errorf("%v: %+v", err, r)
+			}
+			if c.want != "" && strings.Contains(r.Note, "initialize") {
+				t.Errorf("sent to a command that fails: %s", r.Note)
+			}
+		})
 	}
 }
