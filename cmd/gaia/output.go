@@ -64,7 +64,7 @@ func (a *app) print(ans answer) error {
 				return err
 			}
 		}
-		out = append(body, '\n')
+		out = append(a.shown(body), '\n')
 	} else {
 		page := a.page()
 		ans.text(page)
@@ -77,6 +77,15 @@ func (a *app) print(ans answer) error {
 		return &exitError{code: ans.code}
 	}
 	return nil
+}
+
+// shown spells JSON for where it goes: a pipe gets it as it is, a terminal
+// nothing raw that it would obey. The value is the same.
+func (a *app) shown(body []byte) []byte {
+	if a.width == 0 {
+		return body
+	}
+	return text.EscapeJSON(body)
 }
 
 func (a *app) page() *text.Page {

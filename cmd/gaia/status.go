@@ -66,7 +66,7 @@ func (st *status) read(s *core.State) {
 }
 
 func (st *status) print(p *text.Page) {
-	p.Heading("%d online, %d stale, %d events", st.LiveActors, st.StaleActors, st.Events)
+	p.Heading("%d online, %d stale, %s", st.LiveActors, st.StaleActors, text.Count(st.Events, "event"))
 	if st.OverSupportedLaneLimit {
 		p.Mark(text.Warn, "warning: ", "more actors are online than the %d lanes supported; see gaia lanes", st.SupportedMaxLiveLanes)
 	}

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/rivo/uniseg"
 )
 
@@ -122,5 +125,31 @@ func TestPathsThatAreNotUTF8AreNoReasonToFail(t *testing.T) {
 	}
 	if r := runIn(t, dir, 0, "doctor"); r.code != exitOK || !strings.Contains(r.stdout, `"replayable":true`) {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestJSONOnATerminalHoldsNothingRawAndTheSameValue(t *testing.T) {
+	dir := hostileBus(t)
+	must(t, dir, "register", "--actorId", "c", "--kind", "emoji \U0001f642 tag\U000e0041 del\x7f")
+	for _, args := range [][]string{
+		{"state", "--pretty"}, {"state", "--quiet"}, {"events", "--pretty"}, {"events", "--output", "json"}, {"status", "--quiet"},
+		{"watch", "--after", "2", "--for", "act-0002", "--output", "json", "--timeout", "1m"},
+	} {
+		pipe, terminal := runIn(t, dir, 0, args...), runIn(t, dir, 80, args...)
+		if pipe.code != exitOK || terminal.code != exitOK {
+			t.Fatalf("%q: %+v", args, terminal)
+		}
+		if found := acts.FindString(terminal.stdout); found != "" {
+			t.Errorf("%q: %+q reached the terminal", args, found)
+		}
+		if acts.FindString(pipe.stdout) == "" {
+			t.Errorf("%q: a pipe didn't get the bytes as they are", args)
+		}
+		var raw, spelled any
+		if err := errors.Join(json.Unmarshal([]byte(pipe.stdout), &raw), json.Unmarshal([]byte(terminal.stdout), &spelled)); err != nil {
+			t.Errorf("%q: %v", args, err)
+		} else if !reflect.DeepEqual(raw, spelled) {
+			t.Errorf("%q: the terminal was shown another value:\n%s\n%s", args, pipe.stdout, terminal.stdout)
+		}
 	}
 }

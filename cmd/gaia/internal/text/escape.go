@@ -4,9 +4,11 @@
 package text
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -46,6 +48,38 @@ func Escape(s string) string {
 		i += n
 	}
 	return b.String()
+}
+
+// EscapeJSON spells in JSON what Escape would show as an escape as \u escapes:
+// the same value in other bytes. What JSON's own syntax keeps out of strings
+// is space between its tokens, and stays.
+func EscapeJSON(b []byte) []byte {
+	if !bytes.ContainsFunc(b, hostileInJSON) {
+		return b
+	}
+	var out []byte
+	for _, r := range string(b) {
+		switch {
+		case !hostileInJSON(r):
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+func hostileInJSON(r rune) bool { return r >= ' ' && hostile(r) }
+
+// Count is a number of things, "1 actor" or "2 actors".
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // hostile tells the characters that act on the terminal or can't be seen.

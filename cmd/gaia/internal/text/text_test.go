@@ -80,3 +80,25 @@ func TestOnlyOurOwnWordsAreColoured(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestEscapeJSONChangesTheSpellingAndNotTheSyntax(t *testing.T) {
+	for in, want := range map[string]string{
+		"{\n  \"a\": \"naïve 日本 🙂\"\n}\n":   "{\n  \"a\": \"naïve 日本 🙂\"\n}\n",
+		"\"c1\u009b31m del\x7f\"":           `"c1\u009b31m del\u007f"`,
+		"\"\\\\\u202egnp.exe sep\u2028\"":   `"\\\u202egnp.exe sep\u2028"`,
+		"\"tag\U000e0041 filler\u3164\"":    `"tag\udb40\udc41 filler\u3164"`,
+		"\"escaped \\u001b stays, \ufffd\"": `"escaped \u001b stays, \ufffd"`,
+	} {
+		if got := string(EscapeJSON([]byte(in))); got != want {
+			t.Errorf("EscapeJSON(%+q) = %+q, want %+q", in, got, want)
+		}
+	}
+}
+
+func TestOneThingIsNotMany(t *testing.T) {
+	for n, want := range map[int]string{0: "0 actors", 1: "1 actor", 2: "2 actors"} {
+		if got := Count(n, "actor"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"gaia/cmd/gaia/internal/text"
 	"gaia/core"
 )
 
@@ -52,9 +53,9 @@ func examine(lines [][]byte) []Check {
 	slices.Sort(frozen)
 	frozenJSON, _ := json.Marshal(frozen) // strings of ours
 
-	detail := fmt.Sprintf("%d events", len(lines))
+	detail := text.Count(len(lines), "event")
 	if others := len(integrity.Findings); others > 0 {
-		detail += fmt.Sprintf(", %d integrity findings (gaia doctor lists them)", others)
+		detail += ", " + text.Count(others, "integrity finding") + " (gaia doctor lists them)"
 	}
 	widest, size := f.widestThread()
 	return []Check{
@@ -62,17 +63,17 @@ func examine(lines [][]byte) []Check {
 		holds(deterministic, same, "replay(events) == replay(events)"),
 		fromOffenders(noTransfer, f.transfers, "authorityTransferred is [] on every handoff"),
 		fromOffenders(noGrant, f.grants, "grants stay inside the allowlist"),
-		fromOffenders(labelled, f.unlabelled, "%d messages", f.messages),
-		fromOffenders(mintedAddresses, subjects(integrity, core.FindingUnmintedAddress), "%d actors, all minted", len(f.actors)),
-		fromOffenders(correlationRange, subjects(integrity, core.FindingCorrelationRange), "%d threads, all within range", len(f.threads)),
+		fromOffenders(labelled, f.unlabelled, "%s", text.Count(f.messages, "message")),
+		fromOffenders(mintedAddresses, subjects(integrity, core.FindingUnmintedAddress), "%s, all minted", text.Count(len(f.actors), "actor")),
+		fromOffenders(correlationRange, subjects(integrity, core.FindingCorrelationRange), "%s, all within range", text.Count(len(f.threads), "thread")),
 		holds(correlationRoom, room.OK, "the issuer is at %d with %d ids of runway left", room.Issued, room.Runway),
-		fromOffenders(frozenAuthority, f.widened, "%d registrations, all %s", f.registrations, frozenJSON),
+		fromOffenders(frozenAuthority, f.widened, "%s, all %s", text.Count(f.registrations, "registration"), frozenJSON),
 
-		holds(threeActors, len(f.actors) >= 3, "%d actors", len(f.actors)),
+		holds(threeActors, len(f.actors) >= 3, "%s", text.Count(len(f.actors), "actor")),
 		holds(twoKinds, len(f.kinds) > 1, "kinds: %s", cmp.Or(strings.Join(f.kinds, ", "), "none")),
-		holds(threadOfThree, size >= 3, "widest thread %s has %d messages", widest, size),
+		holds(threadOfThree, size >= 3, "widest thread %s has %s", widest, text.Count(size, "message")),
 		holds(oneAck, f.acks > 0, "%d acked", f.acks),
-		holds(oneHandoff, f.handoffs > 0, "%d handoffs", f.handoffs),
+		holds(oneHandoff, f.handoffs > 0, "%s", text.Count(f.handoffs, "handoff")),
 	}
 }
 
