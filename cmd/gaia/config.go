@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -70,9 +71,6 @@ func (a *app) config(client, dir string, write, force bool) error {
 	if err != nil {
 		return usagef("--client: %w", err)
 	}
-	if dir == "" {
-		return usagef("--out names no folder")
-	}
 	target, err := clients.Plan(dir, m, clients.PlacesOf(a.getenv))
 	out.Path, out.Exists, out.Same, out.Content = target.Path, target.Exists, target.Same, string(m.Data)
 	if write {
@@ -96,7 +94,7 @@ func (a *app) printConfigured(out configured, err error) error {
 	ans.body, ans.text = out, func(p *text.Page) {
 		switch {
 		case !out.OK:
-			p.Mark(text.Bad, "REFUSED ", "%s", out.Error)
+			p.Mark(text.Bad, "REFUSED ", "%s", strings.TrimPrefix(out.Error, clients.ErrRefused.Error()+": "))
 			return
 		case out.Written:
 			p.Mark(text.Good, "written ", "%s", out.Path)

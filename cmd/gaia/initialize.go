@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"runtime"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,7 +31,15 @@ directory and registers one coordinator. It never deletes, truncates or resets
 a log, and appends nothing where an actor of that name exists.`,
 		Example: "  gaia initialize\n  gaia initialize --apply",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.initialize(cmd.Context(), name, apply) },
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		again := "gaia initialize --apply"
+		for _, flag := range []string{"actor", "data-dir"} {
+			if f := cmd.Flags().Lookup(flag); f.Changed {
+				again += " --" + flag + " " + shellWord(f.Value.String())
+			}
+		}
+		return a.initialize(cmd.Context(), name, apply, again)
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "do it; without, nothing is written")
 	cmd.Flags().StringVar(&name, "actor", "gaia", "the coordinator's `name`")
@@ -97,7 +107,8 @@ func actorArgs(name string) jsontext.Value {
 	return args
 }
 
-func (a *app) initialize(ctx context.Context, name string, apply bool) error {
+// initialize plans and, with apply, does it; again is the command that does.
+func (a *app) initialize(ctx context.Context, name string, apply bool, again string) error {
 	args, err := json.Marshal(struct {
 		ActorID      string   `json:"actorId"`
 		Kind         string   `json:"kind"`
@@ -142,7 +153,7 @@ func (a *app) initialize(ctx context.Context, name string, apply bool) error {
 	if p.result != nil && (apply || p.exists) {
 		out.Result = p.result
 	}
-	return a.printInitialized(out, p)
+	return a.printInitialized(out, p, again)
 }
 
 // applyPlan decides in the lock and appends.
@@ -154,7 +165,7 @@ func (a *app) applyPlan(ctx context.Context, log *eventlog.Log, args jsontext.Va
 	return p, err
 }
 
-func (a *app) printInitialized(out initialized, p plan) error {
+func (a *app) printInitialized(out initialized, p plan, again string) error {
 	ans := answer{body: out, text: func(page *text.Page) {
 		switch {
 		case !out.OK:
@@ -171,7 +182,7 @@ func (a *app) printInitialized(out initialized, p plan) error {
 			page.Blank()
 			page.Line("%s", out.Note)
 			page.Blank()
-			page.Line("To do it: gaia initialize --apply")
+			page.Line("To do it: %s", again)
 		}
 	}}
 	if !out.OK {
@@ -185,6 +196,21 @@ func (a *app) printInitialized(out initialized, p plan) error {
 		ans.result = result
 	}
 	return a.print(ans)
+}
+
+// shellWord quotes a word where the user's shell would take it apart.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r == '_' || r == '-' || r == '.' || r == '/' || r == ':' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+			r == '\\' && runtime.GOOS == "windows"
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	if runtime.GOOS == "windows" { // PowerShell
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func missing(path string) bool {

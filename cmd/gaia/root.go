@@ -1,9 +1,13 @@
 package main
 
 import (
+	"errors"
+	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"gaia/core"
 )
@@ -30,6 +34,7 @@ func newRootCommand(a *app, began *bool) *cobra.Command {
 		SilenceUsage:  true,
 		Version:       buildVersion(),
 	}
+	root.SetFlagErrorFunc(plainFlagError)
 	root.SetVersionTemplate("gaia {{.Version}}\n")
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.dataDir, "data-dir", "", "the bus's `directory` (default: GAIA_INTERAGENT_DATA_DIR, else the platform's)")
@@ -107,9 +112,47 @@ func prepare(a *app, cmd *cobra.Command, began *bool) {
 		if a.flags.output == outputText && (a.flags.pretty || a.flags.quiet) {
 			return usagef("--output text prints no JSON, so --pretty and --quiet make no sense with it")
 		}
+		if name := emptyFlag(cmd); name != "" {
+			return usagef("--%s is given and empty; give it a value, or leave it out", name)
+		}
 		*began = true
 		return run(cmd, args)
 	}
+}
+
+// emptyFlag is a flag that was given without a value that means anything: an
+// unset variable in a script would else quietly make another command of it. A
+// verb's arguments are the bus's to refuse, and to record.
+func emptyFlag(cmd *cobra.Command) (name string) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if _, verbs := f.Value.(*argFlag); !verbs && f.Value.Type() == "string" && f.Value.String() == "" {
+			name = f.Name
+		}
+	})
+	return name
+}
+
+// plainFlagError says in our words what a flag wants, where a library would
+// name its own functions.
+func plainFlagError(_ *cobra.Command, err error) error {
+	var bad *pflag.InvalidValueError
+	if !errors.As(err, &bad) {
+		return err
+	}
+	want, ours := map[string]string{
+		"int":      "want a whole number",
+		"uint64":   "want a whole number, 0 or more",
+		"float64":  "want a number",
+		"bool":     "want true or false",
+		"duration": "want a duration, such as 90s or 10m",
+	}[bad.GetFlag().Value.Type()]
+	if !ours || bad.GetFlag().Value.Type() == "bool" && bad.Unwrap().Error() == want {
+		return err
+	}
+	if errors.Is(err, strconv.ErrRange) {
+		want += " of a size that can be meant"
+	}
+	return fmt.Errorf("invalid argument %q for \"--%s\" flag: %s", bad.GetValue(), bad.GetFlag().Name, want)
 }
 
 // oneOf completes a flag that takes one of a few words.

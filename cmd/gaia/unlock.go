@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -58,7 +59,7 @@ func (a *app) unlock(ctx context.Context, apply bool) error {
 		out.OK = released || st.State == eventlog.LockFree
 	}
 	if !released {
-		out.Steps = unlockSteps(st)
+		out.Steps = unlockSteps(st, what(st.Path))
 	}
 	ans := answer{body: out, text: func(p *text.Page) { printUnlocked(p, out) }}
 	if !out.OK {
@@ -67,11 +68,25 @@ func (a *app) unlock(ctx context.Context, apply bool) error {
 	return a.print(ans)
 }
 
+// what is there, in the words of who removes it: a lock made by hand may be
+// anything.
+func what(path string) string {
+	fi, err := os.Lstat(path)
+	switch owner := filepath.Join(path, "owner.json"); {
+	case err == nil && !fi.IsDir():
+		return "the file " + path
+	case err == nil && missing(owner):
+		return "the folder " + path
+	default:
+		return fmt.Sprintf("the folder %s, with %s in it,", path, owner)
+	}
+}
+
 // unlockSteps tells a person what no program may do.
-func unlockSteps(st eventlog.LockStatus) []string {
+func unlockSteps(st eventlog.LockStatus, lock string) []string {
 	byHand := []string{
 		"make sure that no gaia server runs on this directory: end every client session that uses it, on every host that mounts it",
-		fmt.Sprintf("then remove the folder %s, with %s in it, by hand", st.Path, filepath.Join(st.Path, "owner.json")),
+		fmt.Sprintf("then remove %s by hand", lock),
 		"then run gaia doctor",
 	}
 	switch st.State {

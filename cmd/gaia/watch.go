@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,6 @@ has seen (events in gaia status), or a message that came in between is missed.`,
 				return usagef("--timeout means nothing without --for")
 			case timed && w.timeout <= 0:
 				return usagef("--timeout %v: want more than 0", w.timeout)
-			case cmd.Flags().Changed("for") && w.actor == "":
-				return usagef("--for names no actor")
 			}
 			return a.watch(cmd.Context(), w)
 		},
@@ -132,7 +131,7 @@ func (a *app) watch(ctx context.Context, w watch) error {
 // printLine prints one record at once.
 func (a *app) printLine(l eventlog.Line) error {
 	if a.json() {
-		return a.emit(append(append([]byte(nil), l.Bytes...), '\n'))
+		return a.emit(append(a.shown(bytes.Clone(l.Bytes)), '\n'))
 	}
 	page := a.page()
 	printEvent(page, l)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"gaia/core"
@@ -81,7 +82,7 @@ func (l *Log) fold(line []byte) error {
 	case errors.Is(err, core.ErrUnreplayable):
 		return &eventlog.UnreplayableError{Path: l.path, Line: l.lines + 1, Offset: l.offset, Err: err}
 	case err != nil:
-		return &eventlog.CorruptError{Path: l.path, Line: l.lines + 1, Offset: l.offset, Reason: err.Error()}
+		return &eventlog.CorruptError{Path: l.path, Line: l.lines + 1, Offset: l.offset, Reason: strings.TrimPrefix(err.Error(), "jsontext: ")}
 	}
 	return nil
 }
