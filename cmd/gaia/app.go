@@ -70,6 +70,37 @@ func (e *exitError) Unwrap() error { return e.err }
 // errNo ends a command whose answer, already printed, was no.
 var errNo = &exitError{code: exitNo}
 
+// errInterrupted ends a command that was told to end before it had an answer
+// and before it wrote anything: no verdict, and nothing for a human to mend.
+var errInterrupted = &exitError{exitNo, errors.New("interrupted; nothing was written")}
+
+// interrupted is errInterrupted in the place of what a command that only
+// reads, or writes at its very end, fails with once ctx is done.
+func interrupted(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// readInput reads all of r, or its first limit bytes, unless ctx ends first:
+// what is read may never end. The read itself is then left behind.
+func readInput(ctx context.Context, r io.Reader, limit int64) ([]byte, error) {
+	var data []byte
+	var err error
+	done := make(chan struct{})
+	go func() {
+		data, err = io.ReadAll(io.LimitReader(r, limit))
+		close(done)
+	}()
+	select {
+	case <-done:
+		return data, err
+	case <-ctx.Done():
+		return nil, errInterrupted
+	}
+}
+
 // usagef reports that the command line is wrong.
 func usagef(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}

@@ -98,11 +98,49 @@ func TestACallEndedWhileItWaitsWritesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	a := testApp(t, dir, 0)
-	if code := a.run(ctx, []string{"register", "--actorId", "a"}); code != exitFailClosed {
+	if code := a.run(ctx, []string{"register", "--actorId", "a"}); code != exitNo {
 		t.Errorf("exit %d", code)
 	}
 	if r := runIn(t, dir, 0, "events"); !strings.HasSuffix(r.stdout, "\"count\":0}\n") {
 		t.Errorf("events: %s", r.stdout)
+	}
+}
+
+func TestACommandThatIsInterruptedGivesNoVerdict(t *testing.T) {
+	never, open := io.Pipe() // an input that never ends
+	defer open.Close()
+	for _, args := range [][]string{
+		{"register", "--actorId", "a"}, {"tools"}, {"verify"}, {"doctor"},
+		{"send", "--from", "a", "--to", "a", "--text", "-"},
+		{"handoff", "--from", "a", "--to", "a", "--summary", "-"},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		a := testApp(t, t.TempDir(), 0)
+		a.stdin = never
+		code := a.run(ctx, args)
+		if out, said := a.stdout.(*bytes.Buffer).String(), a.stderr.(*bytes.Buffer).String(); code != exitNo || out != "" ||
+			said != "gaia: error: interrupted; nothing was written\n" {
+			t.Errorf("%q: exit %d, %q, %q", args, code, out, said)
+		}
+	}
+}
+
+func TestACallThatIsInterruptedAtTheLockIsNoAlarm(t *testing.T) {
+	for _, args := range [][]string{{"heartbeat", "--actorId", "a"}, {"initialize", "--apply"}} {
+		dir := t.TempDir()
+		must(t, dir, "register", "--actorId", "a")
+		if err := os.Mkdir(filepath.Join(dir, "events.lock"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		ended, end := context.WithCancel(context.Background()) // as a signal ends it, not a deadline
+		context.AfterFunc(ctx, end)
+		a := testApp(t, dir, 0)
+		if code := a.run(ended, args); code != exitNo || a.stdout.(*bytes.Buffer).Len() != 0 {
+			t.Errorf("%q: exit %d: %s%s", args, code, a.stdout, a.stderr)
+		}
+		cancel()
 	}
 }
 

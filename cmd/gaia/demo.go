@@ -31,6 +31,8 @@ log as evidence. Your own data directory isn't touched, and nothing is kept.`,
 	}
 }
 
+var errDemoInterrupted = &exitError{exitNo, errors.New("interrupted; nothing of the demo is kept")}
+
 func (a *app) demo(ctx context.Context) (err error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -50,6 +52,9 @@ func (a *app) demo(ctx context.Context) (err error) {
 		told++
 		return a.tell(told, s)
 	})
+	if err != nil && ctx.Err() != nil {
+		return errDemoInterrupted
+	}
 	if err != nil {
 		return fmt.Errorf("the demo stopped: %w", err)
 	}
@@ -60,6 +65,9 @@ func (a *app) demo(ctx context.Context) (err error) {
 	}
 	log := eventlog.Open(dir, options)
 	lines, err := linesOf(ctx, log)
+	if err != nil && ctx.Err() != nil {
+		return errDemoInterrupted
+	}
 	if err != nil {
 		return a.failed(err)
 	}
@@ -67,8 +75,12 @@ func (a *app) demo(ctx context.Context) (err error) {
 	report := verify.Run(ctx, verify.Subject{
 		Log: log.Path(), Lines: lines, Gates: true, Tools: a.tools, Evidence: evidence, Options: options,
 	})
+	if ctx.Err() != nil {
+		return errDemoInterrupted
+	}
+	report.Log = "" // it goes with the demo
 	ans := answer{text: func(p *text.Page) {
-		p.Heading("The log: %d records. gaia verify --require-evidence says of it:", len(lines))
+		p.Heading("The log: %s. gaia verify --require-evidence says of it:", text.Count(len(lines), "record"))
 		p.Blank()
 		printVerify(p, report)
 	}}

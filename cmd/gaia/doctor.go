@@ -40,6 +40,9 @@ func (a *app) doctor(ctx context.Context) error {
 		Log: log, Options: options, IsDefault: isDefault, Version: buildVersion(), Tools: a.tools,
 		Evidence: evidence, EvidenceErr: evidenceErr,
 	})
+	if ctx.Err() != nil {
+		return errInterrupted // what it couldn't ask any more isn't missing
+	}
 	ans := answer{body: report, text: func(p *text.Page) { printDoctor(p, report, logErr) }}
 	if logErr != nil {
 		ans.body = struct {
@@ -84,7 +87,7 @@ func printDoctor(p *text.Page, r doctor.Report, logErr error) {
 	}
 	p.Field("data", "%s", where)
 	if r.LogExists && logErr == nil {
-		p.Field("log", "%d events, %d bytes, %d actors", r.Events, r.LogBytes, r.Actors)
+		p.Field("log", "%s, %d bytes, %s", text.Count(r.Events, "event"), r.LogBytes, text.Count(r.Actors, "actor"))
 	} else if r.LogExists {
 		p.Field("log", "%d bytes, not replayable", r.LogBytes)
 	} else {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 
 	"gaia/cmd/gaia/internal/text"
@@ -12,6 +13,9 @@ import (
 func (a *app) failed(err error) error {
 	if _, said := errors.AsType[*exitError](err); said {
 		return err
+	}
+	if errors.Is(err, context.Canceled) { // the log's, of a call ended while it waited
+		return errInterrupted
 	}
 	return a.failClosed(mcp.FailClosed(err))
 }

@@ -43,8 +43,8 @@ func newToolsCommand(a *app) *cobra.Command {
 func (a *app) tools(ctx context.Context) ([]string, error) {
 	client, err := a.connect(ctx)
 	if err != nil {
-		return nil, err
+		return nil, interrupted(ctx, err)
 	}
 	names, err := client.Tools(ctx)
-	return names, errors.Join(err, client.Close())
+	return names, interrupted(ctx, errors.Join(err, client.Close()))
 }

@@ -40,7 +40,7 @@ func newVerbCommand(a *app, spec core.VerbSpec) *cobra.Command {
 		}
 	}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		args, err := encodeArgs(flags, a.stdin)
+		args, err := encodeArgs(cmd.Context(), flags, a.stdin)
 		if err != nil {
 			return err
 		}
@@ -53,11 +53,15 @@ func newVerbCommand(a *app, spec core.VerbSpec) *cobra.Command {
 func (a *app) verb(ctx context.Context, verb core.Verb, args jsontext.Value) error {
 	client, err := a.connect(ctx)
 	if err != nil {
-		return err
+		return interrupted(ctx, err)
 	}
 	e, err := client.Call(ctx, string(verb), args)
-	if err = errors.Join(err, client.Close()); err != nil {
-		return err
+	closeErr := client.Close()
+	if err != nil {
+		return interrupted(ctx, err)
+	}
+	if closeErr != nil && ctx.Err() == nil { // told to end, it has answered all the same
+		return closeErr
 	}
 	switch {
 	case e.FailClosed:
@@ -137,7 +141,7 @@ func (f *argFlag) Set(s string) error {
 const maxBody = 16 << 20
 
 // encodeArgs makes the call's arguments from the flags that were given.
-func encodeArgs(flags []*argFlag, stdin io.Reader) (jsontext.Value, error) {
+func encodeArgs(ctx context.Context, flags []*argFlag, stdin io.Reader) (jsontext.Value, error) {
 	args := make([]string, 0, len(flags))
 	for _, f := range flags {
 		if !f.set {
@@ -151,9 +155,11 @@ func encodeArgs(flags []*argFlag, stdin io.Reader) (jsontext.Value, error) {
 			value = f.list
 		default:
 			value = f.text
-			if f.text == "-" && f.spec.Name == "text" {
-				body, err := io.ReadAll(io.LimitReader(stdin, maxBody+1))
+			if f.text == "-" && (f.spec.Name == "text" || f.spec.Name == "summary") {
+				body, err := readInput(ctx, stdin, maxBody+1)
 				switch {
+				case err == errInterrupted:
+					return nil, err
 				case err != nil:
 					return nil, fmt.Errorf("read standard input: %w", err)
 				case len(body) > maxBody:

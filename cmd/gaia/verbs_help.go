@@ -20,7 +20,8 @@ two sessions in one checkout (see gaia status).`,
 		short: "Send a message",
 		long: `Send leaves a message in an actor's inbox. Delivery isn't agreement. Authority
 that a message asks for is advisory at most: read, observe, suggest, draft,
-report. Anything else is denied, the denial is recorded, and the message goes.`,
+report. Anything else is denied, the denial is recorded, and the message goes.
+--text - reads standard input.`,
 		example: `  gaia send --from gaia --to builder --text "Add the test." --expectsReply
   git diff | gaia send --from builder --to act-0003 --text -`,
 	},
@@ -42,7 +43,7 @@ report. Anything else is denied, the denial is recorded, and the message goes.`,
 	},
 	core.Handoff: {
 		short:   "Hand work over",
-		long:    "Handoff moves work to another actor, and no authority: authorityTransferred is\nalways [].",
-		example: "  gaia handoff --from builder --to reviewer --summary \"Ready; review only.\"",
+		long:    "Handoff moves work to another actor, and no authority: authorityTransferred is\nalways []. --summary - reads standard input.",
+		example: "  gaia handoff --from builder --to reviewer --summary \"Ready; review only.\"\n  git log -1 | gaia handoff --from builder --to reviewer --summary -",
 	},
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +53,9 @@ func (a *app) verify(ctx context.Context, evidence string, require bool) error {
 		return a.failed(err)
 	}
 	report := verify.Run(ctx, subject)
+	if ctx.Err() != nil {
+		return errInterrupted // a check that was cut short proves nothing
+	}
 	ans := answer{body: report, text: func(p *text.Page) { printVerify(p, report) }}
 	if !report.OK {
 		ans.code = exitNo
@@ -86,6 +90,9 @@ func readEvidence(ctx context.Context, path string, o eventlog.Options) (string,
 		lines, err := linesOf(ctx, log)
 		return log.Path(), lines, err
 	}
+	if !fi.Mode().IsRegular() { // a read of it may never end
+		return path, nil, usagef("--evidence: %s is neither a file nor a folder; name a copy", path)
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return path, nil, &eventlog.IOError{Op: "read", Path: path, Err: err}
@@ -107,7 +114,7 @@ func splitLog(path string, data []byte) (lines [][]byte, err error) {
 		} else if err := core.FoldLine(s, line); errors.Is(err, core.ErrUnreplayable) {
 			return nil, &eventlog.UnreplayableError{Path: path, Line: len(lines) + 1, Offset: offset, Err: err}
 		} else if err != nil {
-			reason = err.Error()
+			reason = strings.TrimPrefix(err.Error(), "jsontext: ")
 		}
 		if reason != "" {
 			return nil, &eventlog.CorruptError{Path: path, Line: len(lines) + 1, Offset: offset, Reason: reason}

@@ -49,7 +49,7 @@ type Report struct {
 	Failed              int       `json:"failed"`
 	Sections            []Section `json:"sections"`
 	Proves              string    `json:"proves"`
-	Log                 string    `json:"log"` // the file that section evidence is about
+	Log                 string    `json:"log,omitzero"` // the file that section evidence is about
 }
 
 // Subject is what is verified.
