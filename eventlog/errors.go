@@ -3,6 +3,7 @@ package eventlog
 import (
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 )
 
@@ -72,7 +73,8 @@ func (e *LockTimeoutError) Error() string {
 
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("the log %q is damaged at line %d, byte %d: %s; its bytes are left as they are: keep a copy, "+
-		"find out what wrote there, and repair it by hand or move to a new data directory", e.Path, e.Line, e.Offset, e.Reason)
+		"find out what wrote there, and repair it by hand or move to a new data directory", e.Path, e.Line, e.Offset,
+		strings.Replace(e.Reason, "jsontext: ", "", 1)) // the library that found it is nobody's business
 }
 
 func (e *UnreplayableError) Error() string {

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -114,7 +113,7 @@ func splitLog(path string, data []byte) (lines [][]byte, err error) {
 		} else if err := core.FoldLine(s, line); errors.Is(err, core.ErrUnreplayable) {
 			return nil, &eventlog.UnreplayableError{Path: path, Line: len(lines) + 1, Offset: offset, Err: err}
 		} else if err != nil {
-			reason = strings.TrimPrefix(err.Error(), "jsontext: ")
+			reason = err.Error()
 		}
 		if reason != "" {
 			return nil, &eventlog.CorruptError{Path: path, Line: len(lines) + 1, Offset: offset, Reason: reason}

@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"gaia/core"
@@ -82,7 +81,7 @@ func (l *Log) fold(line []byte) error {
 	case errors.Is(err, core.ErrUnreplayable):
 		return &eventlog.UnreplayableError{Path: l.path, Line: l.lines + 1, Offset: l.offset, Err: err}
 	case err != nil:
-		return &eventlog.CorruptError{Path: l.path, Line: l.lines + 1, Offset: l.offset, Reason: strings.TrimPrefix(err.Error(), "jsontext: ")}
+		return &eventlog.CorruptError{Path: l.path, Line: l.lines + 1, Offset: l.offset, Reason: err.Error()}
 	}
 	return nil
 }
