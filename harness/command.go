@@ -32,6 +32,16 @@ func parseCommand(line string) (command, error) {
 	return command{env, argv}, nil
 }
 
+// Words are a command line's words as records carry them: every path in them
+// cut to its base name.
+func Words(line string) ([]string, error) {
+	c, err := parseCommand(line)
+	if err != nil {
+		return nil, err
+	}
+	return c.shown(), nil
+}
+
 // shown is the command as records and errors carry it: every path that could
 // tell a user's name cut to its base name.
 func (c command) shown() []string {

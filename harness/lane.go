@@ -27,6 +27,9 @@ func Lane(ctx context.Context, in io.Reader, out io.Writer) error {
 	if err := hear(r, &o); err != nil {
 		return fmt.Errorf("a lane is started by gaia lab run, which tells it what to do: %w", err)
 	}
+	if len(o.Server) == 0 && len(o.Client) == 0 || o.Work == "" {
+		return errors.New("a lane is started by gaia lab run, which tells it what to do: this order names no server or no work folder")
+	}
 	// The rest of the input is one line to begin, and its end, which may come
 	// at any time.
 	begins := make(chan begin, 1)

@@ -44,6 +44,9 @@ func Tap(ctx context.Context, file string, in io.Reader, out io.Writer, stderr i
 	if err := json.Unmarshal(text, &o); err != nil {
 		return 0, fmt.Errorf("%s isn't a tap's order: %w", file, err)
 	}
+	if len(o.Server) == 0 || o.Work == "" {
+		return 0, fmt.Errorf("%s isn't a tap's order: it names no server or no work folder", file)
+	}
 	// More than one tap may write for one lane, one after the other.
 	history, err := os.OpenFile(historyFile(o.Work, o.Lane), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

@@ -3,9 +3,11 @@ package harness
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"gaia/results"
@@ -128,7 +130,30 @@ func RunTrial(ctx context.Context, spec TrialSpec) (results.Trial, error) {
 	if ctx.Err() != nil {
 		return results.Trial{}, context.Cause(ctx)
 	}
+	private := t.private()
+	for i := range record.Promises {
+		record.Promises[i].Detail = private.Replace(record.Promises[i].Detail)
+	}
 	return record, nil
+}
+
+// private puts words in the place of this machine's folders: what processes
+// said is quoted in records, which are given to others.
+func (t *trial) private() *strings.Replacer {
+	words := map[string]string{t.Dir: "DATA", t.Work: "WORK", filepath.Dir(t.Self[0]): "BIN"}
+	if home, err := os.UserHomeDir(); err == nil {
+		words[home] = "HOME"
+	}
+	if here, err := os.Getwd(); err == nil {
+		words[here] = "HERE"
+	}
+	var pairs []string
+	for _, dir := range slices.SortedFunc(maps.Keys(words), func(a, b string) int { return len(b) - len(a) }) {
+		if len(dir) > 1 && filepath.IsAbs(dir) { // not the root
+			pairs = append(pairs, dir, words[dir], strings.ReplaceAll(dir, `\`, `\\`), words[dir])
+		}
+	}
+	return strings.NewReplacer(pairs...)
 }
 
 func newTrial(spec TrialSpec) (*trial, error) {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,9 +37,12 @@ It uses data directories of its own, never yours.`,
 // labError gives an error of the lab its exit code.
 func labError(err error) error {
 	var start *harness.StartError
+	var coded *exitError
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &coded):
+		return err
 	case errors.Is(err, lab.ErrUsage), errors.Is(err, harness.ErrUsage):
 		return &exitError{exitUsage, err}
 	case errors.As(err, &start):
@@ -79,11 +81,9 @@ func serverNames(commands []string) []string {
 	names := make([]string, len(commands))
 	seen := make(map[string]int)
 	for i, c := range commands {
-		words := strings.Fields(c)
-		for j, w := range words {
-			if strings.ContainsAny(w, `/\`) {
-				words[j] = filepath.Base(strings.ReplaceAll(w, `\`, "/"))
-			}
+		words, err := harness.Words(c)
+		if err != nil {
+			words = nil // the plan refuses it
 		}
 		name := strings.Join(words, " ")
 		if seen[name]++; seen[name] > 1 {
@@ -98,6 +98,9 @@ func serverNames(commands []string) []string {
 // follows is mostly placeholders and a prompt.
 func clientName(command string) string {
 	words := strings.Fields(serverNames([]string{command})[0])
+	if len(words) == 0 {
+		return "" // the plan refuses it
+	}
 	if len(words) > 1 && !strings.HasPrefix(words[1], "-") && !strings.ContainsAny(words[1], "{}") {
 		return words[0] + " " + words[1]
 	}

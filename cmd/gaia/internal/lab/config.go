@@ -165,6 +165,14 @@ func (c Config) Plan(run string, start time.Time, names []string, client string)
 	return p, nil
 }
 
+// mostTrials bounds a run: its order is drawn before the first trial.
+const mostTrials = 100_000
+
+// arms is how many there are at most.
+func (c Config) arms() int {
+	return len(c.Faults)*len(c.Paths)*len(c.Bytes)*len(c.Events)*len(c.Lanes) + len(c.extra)
+}
+
 // check refuses levels that can't be, each with its reason.
 func (c Config) check() error {
 	switch {
@@ -176,6 +184,8 @@ func (c Config) check() error {
 		return usagef("a factor has no level")
 	case c.Trials < 1:
 		return usagef("%d trials; at least 1", c.Trials)
+	case c.Trials > mostTrials/c.arms():
+		return usagef("%d trials of %d arms; at most %d in all, or ask for fewer levels", c.Trials, c.arms(), mostTrials)
 	case c.Calls < 1:
 		return usagef("%d calls a lane; at least 1", c.Calls)
 	case c.Actors < 1:
@@ -184,8 +194,10 @@ func (c Config) check() error {
 		return usagef("a think time of %v", c.Think)
 	case c.Load != results.LoadClosed && c.Load != results.LoadOpen:
 		return usagef("load %q; there are closed and open", c.Load)
-	case c.Load == results.LoadOpen && c.Rate <= 0:
-		return usagef("open load needs --rate, calls a second and lane, above 0")
+	case c.Load == results.LoadOpen && !(c.Rate > 0 && c.Rate <= 1e6):
+		return usagef("open load needs --rate, calls a second and lane, above 0 and at most 1000000")
+	case c.Load == results.LoadOpen && c.Think != 0:
+		return usagef("--think is for --load closed: with open load calls are due at a rate")
 	case c.Client != "" && strings.TrimSpace(c.Client) == "":
 		return usagef("the client is blank; give its command, or leave --client and --class out")
 	case c.Client != "" && c.Class == "":

@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,12 +130,16 @@ func TestWhatCantBeMeantIsUsageAndWritesNothing(t *testing.T) {
 		"a foreign peer": func(c *lab.Config) {
 			c.Lanes, c.Faults, c.Servers = []int{2}, []string{"kill-storm:mkdir-peer"}, []string{"x"}
 		},
-		"a foreign holder": func(c *lab.Config) { c.Lanes, c.Faults, c.Servers = []int{2}, []string{"kill-holder"}, []string{"x"} },
-		"an unclassified":  func(c *lab.Config) { c.Client = "x" },
-		"a blank client":   func(c *lab.Config) { c.Client, c.Class = " ", results.ClassScriptedModel },
-		"no client, live":  func(c *lab.Config) { c.Class = results.ClassLiveModel },
-		"no client, class": func(c *lab.Config) { c.Class = results.ClassScriptedModel },
-		"negative think":   func(c *lab.Config) { c.Think = -1 },
+		"a foreign holder":  func(c *lab.Config) { c.Lanes, c.Faults, c.Servers = []int{2}, []string{"kill-holder"}, []string{"x"} },
+		"an unclassified":   func(c *lab.Config) { c.Client = "x" },
+		"a blank client":    func(c *lab.Config) { c.Client, c.Class = " ", results.ClassScriptedModel },
+		"no client, live":   func(c *lab.Config) { c.Class = results.ClassLiveModel },
+		"no client, class":  func(c *lab.Config) { c.Class = results.ClassScriptedModel },
+		"an endless run":    func(c *lab.Config) { c.Trials = 1 << 40 },
+		"no number":         func(c *lab.Config) { c.Load, c.Rate = "open", math.NaN() },
+		"an endless rate":   func(c *lab.Config) { c.Load, c.Rate = "open", math.Inf(1) },
+		"open and thinking": func(c *lab.Config) { c.Load, c.Rate, c.Think = "open", 5, time.Second },
+		"negative think":    func(c *lab.Config) { c.Think = -1 },
 	} {
 		c, _ := lab.Preset("quick")
 		change(&c)
