@@ -26,6 +26,10 @@ const (
 	childName = "EVENTLOG_TEST_NAME"
 	// childNothing makes a dying process's last call one that writes nothing.
 	childNothing = "EVENTLOG_TEST_NOTHING"
+
+	// childReady is a process's first line, where its life is timed: one that
+	// the race detector slows needs longer to start than it is to live.
+	childReady = "ready"
 )
 
 func TestMain(m *testing.M) {
@@ -104,7 +108,8 @@ func dieAtStep(dir string, step Step) {
 	os.Exit(0)
 }
 
-// work commits until its input ends, and says on its output what it committed.
+// work says that it is ready, commits until its input ends, and says on its
+// output what it committed.
 func work(dir, name string) {
 	stop := make(chan bool)
 	go func() {
@@ -112,18 +117,19 @@ func work(dir, name string) {
 		close(stop)
 	}()
 	l := Open(dir, Options{Adoption: true, Stderr: os.Stderr, LockTimeout: 30 * time.Second})
+	fmt.Println(childReady)
 	for i := 0; ; i++ {
-		select {
-		case <-stop:
-			os.Exit(0)
-		default:
-		}
 		who := fmt.Sprintf("%s.%d", name, i)
 		if err := numbered(l, who); err != nil {
 			fmt.Fprintln(os.Stderr, "worker:", err)
 			os.Exit(3)
 		}
 		fmt.Println(who)
+		select {
+		case <-stop:
+			os.Exit(0)
+		default:
+		}
 	}
 }
 
@@ -136,6 +142,7 @@ func mkdirPeer(dir, name string) {
 		close(stop)
 	}()
 	lock, log := filepath.Join(dir, lockName), filepath.Join(dir, logName)
+	fmt.Println(childReady)
 	ended := func() {
 		select {
 		case <-stop:
@@ -343,17 +350,19 @@ func TestOfADeadOwnersLockEveryStateIsTold(t *testing.T) {
 	expect(LockAbandoned)
 }
 
-// sink counts what a child says it committed.
+// sink counts what a child says it committed, once it is ready.
 type sink struct {
-	acks []string
-	done chan bool
+	acks        []string
+	ready, done chan bool
 }
 
 func listen(r io.Reader) *sink {
-	s := &sink{done: make(chan bool)}
+	s := &sink{ready: make(chan bool), done: make(chan bool)}
 	go func() {
 		defer close(s.done)
 		lines := bufio.NewScanner(r)
+		lines.Scan() // childReady, or its end
+		close(s.ready)
 		for lines.Scan() {
 			s.acks = append(s.acks, lines.Text())
 		}

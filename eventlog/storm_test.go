@@ -32,8 +32,10 @@ func TestAStormOfKillsLosesNothingAndStopsNobody(t *testing.T) {
 			var mu sync.Mutex
 			var acks, failures []string
 			kills, adoptions := 0, 0
-			// life runs one child until it is killed or told to stop.
-			life := func(role, name string, until func() <-chan time.Time) {
+			const forever = time.Hour
+			// life runs one child until it has been ready for so long, and then
+			// kills it, or at the storm's end tells it to stop.
+			life := func(role, name string, span time.Duration, end time.Time) {
 				c := child(role, dir, name, 0)
 				in, err := c.StdinPipe()
 				must(t, err)
@@ -43,9 +45,10 @@ func TestAStormOfKillsLosesNothingAndStopsNobody(t *testing.T) {
 				c.Stderr = &stderr
 				must(t, c.Start())
 				s := listen(out)
+				<-s.ready
 				killed := false
 				select {
-				case <-until():
+				case <-time.After(span):
 					killed = true
 					c.Process.Kill()
 				case <-time.After(time.Until(end)):
@@ -68,17 +71,17 @@ func TestAStormOfKillsLosesNothingAndStopsNobody(t *testing.T) {
 			for i := range 4 {
 				wg.Go(func() {
 					r := rand.New(rand.NewPCG(1, uint64(i)))
-					for j := 0; time.Now().Before(end); j++ {
-						life("worker", fmt.Sprintf("w%d.%d", i, j), func() <-chan time.Time {
-							return time.After(time.Duration(r.IntN(80_000)) * time.Microsecond)
-						})
+					for j := 0; j < 2 || time.Now().Before(end); j++ {
+						end := end
+						if j == 0 {
+							end = end.Add(forever) // however slow the machine, it storms
+						}
+						life("worker", fmt.Sprintf("w%d.%d", i, j), time.Duration(r.IntN(80_000))*time.Microsecond, end)
 					}
 				})
 			}
 			for i := range peers {
-				wg.Go(func() {
-					life("mkdir-peer", fmt.Sprintf("p%d", i), func() <-chan time.Time { return nil })
-				})
+				wg.Go(func() { life("mkdir-peer", fmt.Sprintf("p%d", i), forever, end) })
 			}
 			wg.Wait()
 
