@@ -88,18 +88,21 @@
 // fairness and nothing else. Another program that locks the data directory
 // with flock stops the bus for as long.
 //
-// Eight processes, each lock + append + fsync + unlock without a pause, three
-// runs of 2 s on ext4 and two cores; median, longest wait, Jain's index:
+// `gaia lab figures` measures the candidates as bare processes, each lock +
+// append + fsync + unlock without a pause. Three rounds of 2 s on ext4 and two
+// cores, eight processes: medians, and the longest wait of all rounds:
 //
-//	flock alone                  0.01 ms    73-128 ms   0.989-0.992   3,900-4,700 calls/s
-//	gate: flock on the directory 1.9 ms     5.1-5.7 ms  0.999         4,000-4,100
-//	gate: a range lock (OFD)     1.9-2.3 ms 4.2-13.5 ms 0.999         3,200-4,000
+//	            calls/s  Jain   median   worst
+//	flock alone 3,895    0.867  0.22 ms  382 ms
+//	the gate    2,823    1.000  2.76 ms  25.7 ms
 //
 // flock alone is fast because one process keeps the lock and the others wait:
-// its worst wait is thousands of medians. The directory's gate costs nothing
-// measurable in throughput, bounds the worst wait at 3 medians where a fair
-// turn is one, and needs no lock that only Linux has. (On Windows LockFileEx
-// is said to grant in the order of arrival, and the gate is left out.)
+// its worst wait is more than a thousand medians. The gate wakes another
+// process at each turn, which costs a quarter of the bare calls' throughput,
+// and its worst wait is 11 medians where a fair turn is one. Behind it, with
+// all of MCP, eight lanes' worst wait was 3.25 medians. A range lock (OFD) as
+// the gate was no better, and only Linux has it. (On Windows LockFileEx is
+// said to grant in the order of arrival, and the gate is left out.)
 //
 // # The bounded read
 //

@@ -85,9 +85,9 @@ func measureFigures(cmd *cobra.Command, a *app, c figures.Config, dir string) er
 		}
 		return labError(err)
 	case err != nil:
-		return labError(fmt.Errorf("stopped after %d of %d trials: %w; what is recorded shows: gaia lab figures --from %s", n, of, err, dir))
+		return labError(fmt.Errorf("stopped after %d of %d trials: %w; what is recorded shows: gaia lab figures --from %s", n, of, err, shellWord(dir)))
 	case done.Interrupted:
-		return &exitError{exitNo, fmt.Errorf("interrupted: %d of %d trials are recorded, and what was measured between them; it shows: gaia lab figures --from %s", n, of, dir)}
+		return &exitError{exitNo, fmt.Errorf("interrupted: %d of %d trials are recorded, and what was measured between them; it shows: gaia lab figures --from %s", n, of, shellWord(dir))}
 	}
 	return printFigures(a, dir)
 }

@@ -223,9 +223,9 @@ func runLab(cmd *cobra.Command, a *app, o *labRunOptions) error {
 	held := show.summary(a, dir, out)
 	switch {
 	case err != nil:
-		return labError(fmt.Errorf("stopped after %d of %d trials: %w; they are recorded, go on with: gaia lab run --resume %s", len(out.Trials), len(plan.Order), err, dir))
+		return labError(fmt.Errorf("stopped after %d of %d trials: %w; they are recorded, go on with: gaia lab run --resume %s", len(out.Trials), len(plan.Order), err, shellWord(dir)))
 	case out.Interrupted:
-		return &exitError{exitNo, fmt.Errorf("interrupted: %d of %d trials are recorded, go on with: gaia lab run --resume %s", len(out.Trials), len(plan.Order), dir)}
+		return &exitError{exitNo, fmt.Errorf("interrupted: %d of %d trials are recorded, go on with: gaia lab run --resume %s", len(out.Trials), len(plan.Order), shellWord(dir))}
 	case !held:
 		return errNo
 	}
@@ -368,7 +368,7 @@ func (s *labScreen) summary(a *app, dir string, out lab.Outcome) bool {
 		if t.Lab.Revision == "" || t.Lab.Dirty {
 			b.WriteString("no evidence: this gaia doesn't know the clean revision it was built from; build it with go build -buildvcs=true ./cmd/gaia in a clean checkout\n")
 		} else {
-			fmt.Fprintf(&b, "what these trials support: gaia lab evidence %s\n", dir)
+			fmt.Fprintf(&b, "what these trials support: gaia lab evidence %s\n", shellWord(dir))
 		}
 	}
 	fmt.Fprintf(&b, "report: %s\nrecords: %s\n", filepath.Join(dir, reportHTML), filepath.Join(dir, results.TrialsFile))

@@ -34,6 +34,7 @@ func labProcess(t *testing.T, args ...string) (*exec.Cmd, *bufio.Reader) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	cmd.Stderr = cmd.Stdout
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func using(t *testing.T, dir string) []string {
 }
 
 func TestAnInterruptedRunKeepsWholeRecordsLeavesNoChildAndGoesOn(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "run")
+	dir := filepath.Join(t.TempDir(), "run é 1")
 	cmd, out := labProcess(t, "lab", "run", "--lanes", "1,2", "--trials", "3", "--calls", "60", "--prefill", "50", "--out", dir)
 	for recorded := 0; recorded < 2; {
 		line, err := out.ReadString('\n')
@@ -80,6 +81,9 @@ func TestAnInterruptedRunKeepsWholeRecordsLeavesNoChildAndGoesOn(t *testing.T) {
 	// It may have been quick enough to finish.
 	if len(run.Trials) < 6 && (!errors.As(err, &exit) || exit.ExitCode() != exitNo) {
 		t.Errorf("%v, want exit 1; it said %s", err, rest)
+	}
+	if again := "gaia lab run --resume '" + dir + "'\n"; len(run.Trials) < 6 && !strings.Contains(string(rest), again) {
+		t.Errorf("it said %s, and not %s", rest, again)
 	}
 	if left := using(t, dir); len(left) > 0 {
 		t.Errorf("still running: %v", left)

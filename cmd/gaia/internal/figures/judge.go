@@ -398,7 +398,7 @@ func (j *judge) many() {
 func (j *judge) kills() {
 	row := Row{Figure: "servers killed, the bus went on", Unit: "kills", Bound: "≥", Target: manyKills, Samples: []float64{}}
 	var sum float64
-	trials := 0
+	trials, torn := 0, ""
 	for _, t := range j.trials {
 		if t.Arm != j.arms[armStorm].Name || t.Outage == nil {
 			continue
@@ -406,7 +406,9 @@ func (j *judge) kills() {
 		trials++
 		if len(t.Broken()) > 0 {
 			row.State, row.Why = Missed, "a trial broke a promise"
-		} else if len(t.Unchecked()) == 0 { // a death tore the log's last line
+		} else if len(t.Unchecked()) > 0 {
+			torn = "; a death tore the log's last line, so trials are left out"
+		} else {
 			row.Samples = append(row.Samples, float64(t.Outage.Injected))
 			sum += float64(t.Outage.Injected)
 		}
@@ -417,7 +419,7 @@ func (j *judge) kills() {
 	case sum >= manyKills:
 		row.State, row.Value = Reached, &sum
 	case trials > 0:
-		row.State, row.Why = NotMeasured, fmt.Sprintf("only %s kills; take more with --trials", thousands(int(sum)))
+		row.State, row.Why = NotMeasured, fmt.Sprintf("only %s kills; take more with --trials%s", thousands(int(sum)), torn)
 	default:
 		row.State, row.Why = NotMeasured, notRecorded
 	}

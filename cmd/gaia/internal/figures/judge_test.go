@@ -231,7 +231,7 @@ func TestWhatIsNotMeasuredSaysWhyAndIsNeverReached(t *testing.T) {
 		"too few kills": {func(r *records) { r.run.Trials[6].Outage.Injected = 3999 }, 1, "only 9,999 kills; take more with --trials"},
 		"a torn log": {func(r *records) {
 			r.run.Trials[6].Promises = append(r.run.Trials[6].Promises, results.Promise{Name: "every lane got through", Skipped: true})
-		}, 1, "only 6,000 kills; take more with --trials"},
+		}, 1, "only 6,000 kills; take more with --trials; a death tore"},
 		"no floor beside a trial": {func(r *records) {
 			for i := range r.run.Trials {
 				r.run.Trials[i].Floor = nil
