@@ -101,8 +101,9 @@
 // process at each turn, which costs a quarter of the bare calls' throughput,
 // and its worst wait is 11 medians where a fair turn is one. Behind it, with
 // all of MCP, eight lanes' worst wait was 3.25 medians. A range lock (OFD) as
-// the gate was no better, and only Linux has it. (On Windows LockFileEx is
-// said to grant in the order of arrival, and the gate is left out.)
+// the gate, tried apart from the lab, was no better, and only Linux has it.
+// (On Windows LockFileEx is said to grant in the order of arrival, and the
+// gate is left out.)
 //
 // # The bounded read
 //

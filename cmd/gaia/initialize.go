@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"runtime"
-	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -196,21 +194,6 @@ func (a *app) printInitialized(out initialized, p plan, again string) error {
 		ans.result = result
 	}
 	return a.print(ans)
-}
-
-// shellWord quotes a word where the user's shell would take it apart.
-func shellWord(s string) string {
-	plain := func(r rune) bool {
-		return r == '_' || r == '-' || r == '.' || r == '/' || r == ':' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
-			r == '\\' && runtime.GOOS == "windows"
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s
-	}
-	if runtime.GOOS == "windows" { // PowerShell
-		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 func missing(path string) bool {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/go-json-experiment/json"
@@ -131,4 +133,19 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
+}
+
+// shellWord quotes a word where the user's shell would take it apart.
+func shellWord(s string) string {
+	plain := func(r rune) bool {
+		return r == '_' || r == '-' || r == '.' || r == '/' || r == ':' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||
+			r == '\\' && runtime.GOOS == "windows"
+	}
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
+		return s
+	}
+	if runtime.GOOS == "windows" { // PowerShell
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"gaia/results"
@@ -71,6 +72,8 @@ type Table struct {
 	// Broken is why figures don't count: calls of the bus that failed, or
 	// promises that it broke. Empty: none.
 	Broken []string `json:"broken"`
+	// Incomplete is what of the run's plan isn't recorded; empty: nothing.
+	Incomplete string `json:"incomplete,omitzero"`
 }
 
 // ErrNotFigures is returned when a folder's records are of another kind of run.
@@ -98,6 +101,9 @@ func Judge(run results.Run, measured []results.Measurement) (*Table, error) {
 	if run.Plan == nil || run.Plan.Preset != results.PresetFigures || len(run.Plan.Arms) <= armStorm {
 		return nil, ErrNotFigures
 	}
+	if err := oneRun(run, measured); err != nil {
+		return nil, err
+	}
 	j := judge{arms: run.Plan.Arms, trials: run.Trials, measured: measured, table: &Table{Rows: []Row{}, Contenders: []Contender{}, Broken: []string{}}}
 	j.bus()
 	j.reference()
@@ -109,7 +115,38 @@ func Judge(run results.Run, measured []results.Measurement) (*Table, error) {
 	j.many()
 	j.kills()
 	j.contenders()
+	j.complete(run.Plan)
 	return j.table, nil
+}
+
+// oneRun refuses records of several runs: a ratio of two of them says nothing.
+func oneRun(run results.Run, measured []results.Measurement) error {
+	other := func(id string) error {
+		return fmt.Errorf("%w: a record of run %q is among those of %q", ErrNotFigures, id, run.Plan.Run)
+	}
+	for i := range run.Trials {
+		if id := run.Trials[i].Run; id != run.Plan.Run {
+			return other(id)
+		}
+	}
+	for i := range measured {
+		if id := measured[i].Run; id != run.Plan.Run {
+			return other(id)
+		}
+	}
+	return nil
+}
+
+// complete tells a run that was ended early: whoever ends one may have liked
+// what it showed by then.
+func (j *judge) complete(p *results.Plan) {
+	of := len(p.Order)
+	done := of - len(p.Left(j.trials))
+	// The last thing that a round measures.
+	rounds := len(j.find(results.Contention, results.BySQLite, j.arms[armMany].Factors.Lanes))
+	if done < of || rounds < p.Trials {
+		j.table.Incomplete = fmt.Sprintf("incomplete: %d of %d trials and %d of %d rounds are recorded", done, of, rounds, p.Trials)
+	}
 }
 
 func (t *Table) count(s State) (n int) {
@@ -121,9 +158,11 @@ func (t *Table) count(s State) (n int) {
 	return n
 }
 
-// OK tells that something was measured, that all of it reached its target,
-// and that the bus kept its promises meanwhile.
-func (t *Table) OK() bool { return t.count(Reached) > 0 && t.count(Missed) == 0 && len(t.Broken) == 0 }
+// OK tells that the run was whole, that something was measured, that all of it
+// reached its target, and that the bus kept its promises meanwhile.
+func (t *Table) OK() bool {
+	return t.Incomplete == "" && t.count(Reached) > 0 && t.count(Missed) == 0 && len(t.Broken) == 0
+}
 
 // Verdict is what the table comes to: a line, and one for each figure that was
 // missed or not measured.
@@ -134,8 +173,15 @@ func (t *Table) Verdict() []string {
 		sum += "; none of it counts, for the bus didn't hold:"
 	}
 	lines := append([]string{sum}, t.Broken...)
+	if t.Incomplete != "" {
+		lines = append(lines, t.Incomplete)
+	}
 	for _, r := range t.Rows {
 		switch r.State {
+		case Reached:
+			if r.Why != "" {
+				lines = append(lines, fmt.Sprintf("reached: %s: %s, but %s", r.Figure, r.show(*r.Value), r.Why))
+			}
 		case Missed:
 			line := fmt.Sprintf("missed: %s: %s, target %s %s", r.Figure, r.show(*r.Value), r.Bound, r.show(r.Target))
 			if r.Why != "" {
@@ -398,17 +444,18 @@ func (j *judge) many() {
 func (j *judge) kills() {
 	row := Row{Figure: "servers killed, the bus went on", Unit: "kills", Bound: "≥", Target: manyKills, Samples: []float64{}}
 	var sum float64
-	trials, torn := 0, ""
+	trials, torn := 0, 0
 	for _, t := range j.trials {
 		if t.Arm != j.arms[armStorm].Name || t.Outage == nil {
 			continue
 		}
 		trials++
+		if t.Outage.Torn {
+			torn++
+		}
 		if len(t.Broken()) > 0 {
 			row.State, row.Why = Missed, "a trial broke a promise"
-		} else if len(t.Unchecked()) > 0 {
-			torn = "; a death tore the log's last line, so trials are left out"
-		} else {
+		} else if len(t.Unchecked()) == 0 {
 			row.Samples = append(row.Samples, float64(t.Outage.Injected))
 			sum += float64(t.Outage.Injected)
 		}
@@ -419,9 +466,13 @@ func (j *judge) kills() {
 	case sum >= manyKills:
 		row.State, row.Value = Reached, &sum
 	case trials > 0:
-		row.State, row.Why = NotMeasured, fmt.Sprintf("only %s kills; take more with --trials%s", thousands(int(sum)), torn)
+		row.State, row.Why = NotMeasured, fmt.Sprintf("only %s kills; take more with --trials", thousands(int(sum)))
 	default:
 		row.State, row.Why = NotMeasured, notRecorded
+	}
+	if torn > 0 {
+		tears := fmt.Sprintf("in %d of %d trials a death tore the log's last line, at which the bus stops by design; their kills are left out", torn, trials)
+		row.Why = strings.TrimPrefix(row.Why+"; "+tears, "; ")
 	}
 	j.table.Rows = append(j.table.Rows, row)
 }

@@ -54,7 +54,7 @@ func sqlite(n, processes int, rate float64, worst time.Duration) results.Measure
 
 func good() *records {
 	c := figures.Default()
-	c.Reference, c.ReferenceName = "node x.mjs", "node x.mjs"
+	c.Trials, c.Reference, c.ReferenceName = 2, "node x.mjs", "node x.mjs"
 	r := &records{run: results.Run{Plan: c.Plan(time.Unix(0, 0))}}
 	arms := r.run.Plan.Arms
 	for n := 1; n <= 2; n++ {
@@ -99,6 +99,12 @@ func (r *records) measure(what string, change func(*results.Measurement)) {
 
 func (r *records) judge(t *testing.T) *figures.Table {
 	t.Helper()
+	for i := range r.run.Trials {
+		r.run.Trials[i].Run = r.run.Plan.Run
+	}
+	for i := range r.measured {
+		r.measured[i].Run = r.run.Plan.Run
+	}
 	table, err := figures.Judge(r.run, r.measured)
 	if err != nil {
 		t.Fatal(err)
@@ -205,6 +211,7 @@ func TestWhatIsNotMeasuredSaysWhyAndIsNeverReached(t *testing.T) {
 	}{
 		"no reference named": {func(r *records) {
 			r.run.Plan.Arms = r.run.Plan.Arms[:7]
+			r.run.Plan.Draw()
 		}, 1, "name its command with --reference"},
 		"a reference that fails": {func(r *records) {
 			for i := range r.run.Trials {
@@ -230,14 +237,13 @@ func TestWhatIsNotMeasuredSaysWhyAndIsNeverReached(t *testing.T) {
 		}, 1, "only 0 kills; take more with --trials"},
 		"too few kills": {func(r *records) { r.run.Trials[6].Outage.Injected = 3999 }, 1, "only 9,999 kills; take more with --trials"},
 		"a torn log": {func(r *records) {
-			r.run.Trials[6].Promises = append(r.run.Trials[6].Promises, results.Promise{Name: "every lane got through", Skipped: true})
-		}, 1, "only 6,000 kills; take more with --trials; a death tore"},
+			tear(&r.run.Trials[6])
+		}, 1, "only 6,000 kills; take more with --trials; in 1 of 2 trials a death tore the log"},
 		"no floor beside a trial": {func(r *records) {
 			for i := range r.run.Trials {
 				r.run.Trials[i].Floor = nil
 			}
 		}, 1, "before it was measured"},
-		"ended in its first round": {func(r *records) { r.measured, r.run.Trials = nil, r.run.Trials[:1] }, 14, "before it was measured"},
 	} {
 		r := good()
 		c.change(r)
@@ -253,6 +259,56 @@ func TestWhatIsNotMeasuredSaysWhyAndIsNeverReached(t *testing.T) {
 	r.run.Trials, r.measured = nil, nil
 	if table := r.judge(t); table.OK() {
 		t.Errorf("nothing was measured, and that is OK: %s", table)
+	}
+}
+
+func tear(t *results.Trial) {
+	t.Promises = append(t.Promises, results.Promise{Name: "every lane got through", Skipped: true})
+	t.Outage.Torn = true
+}
+
+// However many were killed in other trials.
+func TestATornLogIsToldOfKillsThatAreEnoughWithoutItsOwn(t *testing.T) {
+	r := good()
+	r.run.Trials[14].Outage.Injected = 10_000
+	tear(&r.run.Trials[6])
+	if table := r.judge(t); !table.OK() || !strings.Contains(table.String(), "reached: servers killed, the bus went on: 10,000, but in 1 of 2 trials a death tore the log") {
+		t.Errorf("%s", table)
+	}
+}
+
+// A run that is ended once its numbers please proves nothing.
+func TestARunThatIsNotWholeIsNeverOK(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*records)
+		not    int
+		told   string
+	}{
+		"in its first round": {func(r *records) { r.measured, r.run.Trials = nil, r.run.Trials[:1] }, 14, "incomplete: 1 of 16 trials and 0 of 2 rounds are recorded"},
+		"after a round":      {func(r *records) { r.measured, r.run.Trials = r.measured[:9], r.run.Trials[:8] }, 1, "incomplete: 8 of 16 trials and 1 of 2 rounds are recorded"},
+		"at its last word":   {func(r *records) { r.measured = r.measured[:len(r.measured)-1] }, 0, "incomplete: 16 of 16 trials and 1 of 2 rounds are recorded"},
+	} {
+		r := good()
+		c.change(r)
+		table := r.judge(t)
+		if not := rows(table, figures.NotMeasured); table.OK() || len(not) != c.not || len(rows(table, figures.Missed)) > 0 || !strings.Contains(table.String(), c.told) {
+			t.Errorf("%s: not measured %q: %s", name, not, table)
+		}
+	}
+}
+
+// A ratio of what two machines, or two days, measured says nothing.
+func TestRecordsOfAnotherRunAreRefused(t *testing.T) {
+	for name, change := range map[string]func(*records){
+		"a trial":       func(r *records) { r.run.Trials[3].Run = "another" },
+		"a measurement": func(r *records) { r.measured[3].Run = "another" },
+	} {
+		r := good()
+		r.judge(t) // whole as it stands
+		change(r)
+		if _, err := figures.Judge(r.run, r.measured); !errors.Is(err, figures.ErrNotFigures) || !strings.Contains(err.Error(), `"another"`) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
