@@ -21,14 +21,13 @@ type turnstile struct {
 type kernelWait struct {
 	file   logFile
 	wanted bool
-	next   chan struct{} // closed when nobody but the holder is before it
-	done   chan error    // gets one value when the wait ends while wanted
+	done   chan error // gets one value when the wait ends while wanted
 }
 
 // pass gives the open log with the kernel's lock on it. The path names that
 // very file. fs.ErrNotExist where there is no log and create is false;
 // errors.ErrUnsupported where the filesystem has no such lock. ahead, if not
-// nil, is given the file when the wait is about to end.
+// nil, is given the file when the wait is about to end, and runs in the wait.
 func (t *turnstile) pass(ctx context.Context, d disk, path string, shared, create bool, ahead func(logFile)) (logFile, error) {
 	for {
 		if ctx.Err() != nil {
@@ -89,12 +88,16 @@ func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, creat
 			f.Close()
 			return nil, err
 		}
-		w = &kernelWait{file: f, wanted: true, next: make(chan struct{}), done: make(chan error, 1)}
+		w = &kernelWait{file: f, wanted: true, done: make(chan error, 1)}
 		t.mu.Lock()
 		t.waits[kind] = w
 		t.mu.Unlock()
 		go func() {
-			err := f.Lock(shared, func() { close(w.next) })
+			err := f.Lock(shared, func() {
+				if ahead != nil {
+					ahead(f)
+				}
+			})
 			t.mu.Lock()
 			defer t.mu.Unlock()
 			t.waits[kind] = nil
@@ -104,24 +107,13 @@ func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, creat
 			w.done <- err
 		}()
 	}
-	next := w.next
-	if ahead == nil {
-		next = nil
-	}
-wait:
-	for {
-		select {
-		case err := <-w.done:
-			if err != nil {
-				return nil, err
-			}
-			return w.file, nil
-		case <-next:
-			next = nil
-			ahead(w.file)
-		case <-ctx.Done():
-			break wait
+	select {
+	case err := <-w.done:
+		if err != nil {
+			return nil, err
 		}
+		return w.file, nil
+	case <-ctx.Done():
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

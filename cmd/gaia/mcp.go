@@ -53,9 +53,12 @@ func (a *app) serverLog(path string, hook func(eventlog.Step) error) (*eventlog.
 
 // serve speaks MCP on the standard streams until its input or ctx ends.
 func (a *app) serve(ctx context.Context, log *eventlog.Log) error {
-	oneProcessor(a.getenv)
+	in, ok := polled(a.stdin, a.stdout, a.stderr)
+	if ok {
+		oneProcessor(a.getenv)
+	}
 	s := mcp.NewServer(mcp.Config{Log: log, Clock: a.now, Version: buildVersion(), Stderr: a.diagnostics})
-	err := s.Serve(ctx, a.stdin, keepOpen{a.stdout})
+	err := s.Serve(ctx, in, keepOpen{a.stdout})
 	if ctx.Err() != nil {
 		return nil // told to end, and did
 	}
@@ -65,7 +68,8 @@ func (a *app) serve(ctx context.Context, log *eventlog.Log) error {
 // oneProcessor is for a process that does one thing at a time and has many
 // like it beside it: with more, Go wakes a thread at every hand-over and every
 // system call, a quarter of the processor time of a call with eight lanes on
-// two cores. GOMAXPROCS in the environment overrides it.
+// two cores. GOMAXPROCS in the environment overrides it. It is no gain where
+// reading the input takes that one.
 func oneProcessor(getenv func(string) string) {
 	if getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
