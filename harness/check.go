@@ -112,7 +112,9 @@ type checker struct {
 	previous logRecord
 	rejected int64
 	torn     string // where the last line doesn't end; empty: it does
+	fragment string // what there is of it
 	excused  bool   // by a server that was killed
+	begun    int64  // when the last call began that was acknowledged
 }
 
 // A call is a CallRecord and which records the log holds of it.
@@ -120,6 +122,7 @@ type call struct {
 	CallRecord
 	got   map[string]int // by type
 	after int            // the lane's latest marked call before it that was acknowledged
+	ended int64          // when its lane knew what came of it
 }
 
 type placed struct {
@@ -171,10 +174,13 @@ func (c *CallRecord) actor() string {
 // know takes in a call; after is its lane's latest marked and acknowledged one
 // before it.
 func (c *checker) know(r CallRecord, after int) {
+	k := &call{CallRecord: r, got: map[string]int{}, after: after, ended: r.End}
 	if !r.Answered() {
-		r.End = math.MaxInt64 // nobody can say that it was over
+		k.End = math.MaxInt64 // nobody can say that it was over
 	}
-	k := &call{CallRecord: r, got: map[string]int{}, after: after}
+	if r.Outcome == OutcomeOK {
+		c.begun = max(c.begun, r.Start)
+	}
 	c.all = append(c.all, k)
 	if r.Session != 0 {
 		c.tapped.know(k)
@@ -200,7 +206,7 @@ func (c *checker) know(r CallRecord, after int) {
 func (c *checker) line(line []byte, number, offset int64, whole bool) {
 	c.lines = number
 	if !whole {
-		c.torn = fmt.Sprintf("line %d, offset %d", number, offset)
+		c.torn, c.fragment = fmt.Sprintf("line %d, offset %d", number, offset), string(line)
 		c.whole.add("%s: the last line doesn't end", c.torn)
 		return
 	}
@@ -422,9 +428,7 @@ func (c *checker) settle() {
 				c.once.add("%s: %s", k.name(), said)
 			}
 		}
-		if k.Outcome == OutcomeKilled && len(k.got) < len(verbRecords[k.Verb]) {
-			c.excused = c.torn != "" && slices.ContainsFunc(c.histories, func(h History) bool { return h.Lane == k.Lane && h.Storm != nil })
-		}
+		c.excused = c.excused || c.tornBy(k)
 	}
 	if c.rejected < refused || c.rejected > refused+unsure {
 		c.once.add("%d command.rejected in the log, and %d calls that were refused", c.rejected, refused)

@@ -2,6 +2,9 @@ package harness
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
+	"strings"
 
 	"gaia/results"
 )
@@ -16,6 +19,30 @@ func (c *checker) wholeLines() results.Promise {
 		return results.Promise{Name: PromiseWholeLines, Skipped: true, Detail: c.tear()}
 	}
 	return c.whole.promise(PromiseWholeLines, "%d lines", c.lines)
+}
+
+var marks = regexp.MustCompile(`L\d{2,}-\d{6,}`) // as callMark makes them
+
+// tornBy tells whether the log's torn end can be the beginning of what a
+// killed server was appending for k: of its first record that isn't in the log,
+// bearing no other call's mark, and with no call acknowledged that began after
+// the death, for past a tear the bus acknowledges none.
+func (c *checker) tornBy(k *call) bool {
+	if c.torn == "" || k.Outcome != OutcomeKilled || c.begun >= k.ended ||
+		!slices.ContainsFunc(c.histories, func(h History) bool { return h.Lane == k.Lane && h.Storm != nil }) {
+		return false
+	}
+	for _, t := range verbRecords[k.Verb] {
+		if k.got[t] > 0 {
+			continue
+		}
+		head := `{"type":"` + t + `"`
+		if !strings.HasPrefix(c.fragment, head) && !strings.HasPrefix(head, c.fragment) {
+			return false
+		}
+		return !slices.ContainsFunc(marks.FindAllString(c.fragment, -1), func(m string) bool { return m != k.mark() })
+	}
+	return false
 }
 
 func (c *checker) tear() string {

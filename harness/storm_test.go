@@ -203,7 +203,8 @@ func TestCheckerRejectsAForgedStorm(t *testing.T) {
 // A line torn by a killed server is neither hidden nor held against the bus,
 // and everything before it still is.
 func TestATearIsTold(t *testing.T) {
-	torn := func(f *forgery) string { return f.text() + `{"type":"message.sent","mess` }
+	const fragment = `{"type":"message.sent","message":{"messageId":"msg-0005","text":"L02-000005`
+	torn := func(f *forgery) string { return f.text() + fragment }
 	stopped := func(f *forgery) {
 		for lane := range f.lanes {
 			f.call(lane+1, CallRecord{Verb: verbHeartbeat, Outcome: "GAIA_LOG_DAMAGED"})
@@ -216,6 +217,33 @@ func TestATearIsTold(t *testing.T) {
 	for name, p := range got {
 		if told := name == PromiseWholeLines || name == PromiseThrough; p.Skipped != told && name != PromiseNoStarving || !p.OK && !p.Skipped {
 			t.Errorf("%+v", p)
+		}
+	}
+	// However little there is of it.
+	for _, n := range []int{1, 12, 24, len(fragment)} {
+		f := stormy()
+		stopped(f)
+		if p := f.check(t, f.text()+fragment[:n], f.mark(t))[PromiseWholeLines]; !p.Skipped {
+			t.Errorf("%d bytes of a killed call's record: %+v", n, p)
+		}
+	}
+	// What no killed call can have begun, and what is torn too early, is nobody's.
+	for name, test := range map[string]struct {
+		fragment string
+		spoil    func(f *forgery)
+	}{
+		"of another type than the missing record's": {`{"type":"message.acked","act`, func(*forgery) {}},
+		"no record at all":                          {"\x00\x00", func(*forgery) {}},
+		"with the mark of an acknowledged call":     {`{"type":"message.sent","message":{"text":"L01-000001 hello`, func(*forgery) {}},
+		"of a call after whose death the bus acknowledged another": {fragment, func(f *forgery) {
+			f.call(1, CallRecord{Verb: verbHeartbeat}, `{"type":"actor.heartbeat","actorId":"act-0002","note":"MARK"}`)
+		}},
+	} {
+		f := stormy()
+		test.spoil(f)
+		stopped(f)
+		if p := f.check(t, f.text()+test.fragment, f.mark(t))[PromiseWholeLines]; p.OK || p.Skipped {
+			t.Errorf("torn %s: not rejected: %+v", name, p)
 		}
 	}
 	for name, test := range map[string]struct {
