@@ -11,9 +11,6 @@ import (
 	"gaia/results"
 )
 
-// floorLine is about as long as a record of the bus.
-const floorLine = 360
-
 // Floor times n commits as bare as the disk allows, one after the other, on
 // the filesystem of dir: make a lock directory, append a line to a file, fsync
 // it, remove the directory. Nothing that commits to a log under the seed's
@@ -59,8 +56,8 @@ func openBare(dir string) (*bareLog, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(work))
 	}
-	line := bytes.Repeat([]byte("x"), floorLine)
-	line[floorLine-1] = '\n'
+	line := bytes.Repeat([]byte("x"), results.RecordBytes)
+	line[len(line)-1] = '\n'
 	return &bareLog{work, filepath.Join(work, "lock"), f, line}, nil
 }
 

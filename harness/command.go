@@ -57,6 +57,29 @@ func (c command) shown() []string {
 
 func (c command) String() string { return printable(strings.Join(c.shown(), " ")) }
 
+// FindCommand tells whether a command line can be split, and its program found.
+func FindCommand(line string) error {
+	c, err := parseCommand(line)
+	if err != nil {
+		return err
+	}
+	if _, err := exec.LookPath(c.argv[0]); err != nil {
+		return usagef("command %q: %v", printable(line), err)
+	}
+	return nil
+}
+
+// withoutPaths is a text on one line, printable and with every word that is a
+// path cut to its base name.
+func withoutPaths(text string) string {
+	words := strings.Fields(text)
+	for i, w := range words {
+		bare := strings.TrimLeft(w, "\"'`([<")
+		words[i] = w[:len(w)-len(bare)] + withoutPath(bare)
+	}
+	return printable(strings.Join(words, " "))
+}
+
 // withoutPath cuts an absolute path, alone or after name=, to its base name.
 func withoutPath(word string) string {
 	name, value, hasName := strings.Cut(word, "=")
@@ -72,6 +95,25 @@ func withoutPath(word string) string {
 		return name + "=" + base
 	}
 	return base
+}
+
+// own is the command of the gaia binary: self, or where that is empty the
+// running executable.
+func own(self []string) ([]string, error) {
+	if len(self) > 0 {
+		return self, nil
+	}
+	path, err := os.Executable()
+	return []string{path}, err
+}
+
+// Lab identifies the gaia binary that measures. Self is as in [TrialSpec].
+func Lab(self []string) (results.Binary, error) {
+	argv, err := own(self)
+	if err != nil {
+		return results.Binary{}, err
+	}
+	return identify(command{argv: argv}), nil
 }
 
 // identify tells what it can of a command's program. What it can't is empty:

@@ -41,19 +41,15 @@ func (c Contest) recorded(lanes []results.Lane, all *results.Histogram) results.
 // ContendBare runs a contention under one of [BareLocks]: each process takes
 // the lock, appends a line of a record's length, syncs and gives the lock back.
 func ContendBare(ctx context.Context, c Contest, lock string) (results.Measurement, error) {
-	self := c.Self
-	if len(self) == 0 {
-		own, err := os.Executable()
-		if err != nil {
-			return results.Measurement{}, err
-		}
-		self = []string{own}
+	self, err := own(c.Self)
+	if err != nil {
+		return results.Measurement{}, err
 	}
 	argv := append(slices.Clone(self), "lab", "bare", "--lock", lock, "--for", c.Window.String(), filepath.Join(c.Dir, "log"))
 	all := results.NewHistogram()
 	lanes := make([]results.Lane, c.Processes)
 	var mu sync.Mutex
-	err := c.run(ctx, argv, "", func(i int, p *contender, at int64) error {
+	err = c.run(ctx, argv, "", func(i int, p *contender, at int64) error {
 		if err := tell(p.stdin, begin{At: at}); err != nil {
 			return err
 		}
@@ -87,6 +83,7 @@ type contender struct {
 	stdin  io.WriteCloser
 	stdout *bufio.Reader
 	stderr *tail
+	hello  string // its first line
 }
 
 // run starts the processes, says hello to each and waits until each has said a
@@ -132,9 +129,11 @@ func (c Contest) run(ctx context.Context, argv []string, hello string, drive fun
 		if _, err := io.WriteString(p.stdin, hello); err != nil {
 			return p.failed(err)
 		}
-		if _, err := p.stdout.ReadString('\n'); err != nil {
+		line, err := p.stdout.ReadString('\n')
+		if err != nil {
 			return p.failed(errors.New("it ended before it began"))
 		}
+		p.hello = strings.TrimSpace(line)
 	}
 	at := now() + int64(10*time.Millisecond+time.Duration(c.Processes)*time.Millisecond)
 	errs := make([]error, len(all))
@@ -183,9 +182,6 @@ func (p *contender) failed(err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// recordLine is about as long as a record of the bus.
-const recordLine = 360
-
 // A bareReport is what a bare process tells at its end.
 type bareReport struct {
 	Calls    int64  `json:"calls"`
@@ -221,7 +217,7 @@ func Bare(ctx context.Context, in io.Reader, out io.Writer, lock, file string, w
 	if err := sleepUntil(ctx, b.At); err != nil {
 		return err
 	}
-	line := []byte(strings.Repeat("x", recordLine-1) + "\n")
+	line := []byte(strings.Repeat("x", results.RecordBytes-1) + "\n")
 	h := results.NewHistogram()
 	var told bareReport
 	for end := b.At + int64(window); ctx.Err() == nil; {

@@ -3,7 +3,7 @@ package harness
 import (
 	"context"
 	"fmt"
-	"os"
+	"slices"
 	"time"
 )
 
@@ -17,15 +17,12 @@ type FreshStart struct {
 // StartFresh starts gaia's server on a data directory, makes the first call
 // that any client makes, a registration, and ends it. Self is as in [TrialSpec].
 func StartFresh(ctx context.Context, self []string, dir string) (f FreshStart, err error) {
-	if len(self) == 0 {
-		own, err := os.Executable()
-		if err != nil {
-			return f, err
-		}
-		self = []string{own}
+	argv, err := own(self)
+	if err != nil {
+		return f, err
 	}
+	argv = append(slices.Clone(argv), "mcp")
 	limits := Limits{}.withDefaults()
-	argv := append(append([]string{}, self...), "mcp")
 	s, err := startServer(ctx, argv, []string{envDataDir + "=" + dir}, limits.Start, nil)
 	if err != nil {
 		return f, fmt.Errorf("a fresh server: %w", err)

@@ -14,8 +14,9 @@ import (
 	"gaia/results"
 )
 
-// ErrNoSQLite is returned when there is no sqlite3 program to measure.
-var ErrNoSQLite = errors.New("no sqlite3 program was found")
+// ErrNoSQLite is returned when no sqlite3 program is found, or the one that is
+// fails. What wraps it names no path.
+var ErrNoSQLite = errors.New("SQLite could not be measured")
 
 // ContendSQLite runs a contention of sqlite3 processes on one database in WAL
 // mode with synchronous=FULL: one transaction a commit, awaited by its reply.
@@ -24,7 +25,7 @@ var ErrNoSQLite = errors.New("no sqlite3 program was found")
 func ContendSQLite(ctx context.Context, c Contest) (results.Measurement, error) {
 	program, err := exec.LookPath("sqlite3")
 	if err != nil {
-		return results.Measurement{}, ErrNoSQLite
+		return results.Measurement{}, fmt.Errorf("%w: no sqlite3 program was found", ErrNoSQLite)
 	}
 	// A user's settings must not shape what is measured.
 	settings := filepath.Join(c.Dir, "settings")
@@ -39,15 +40,17 @@ func ContendSQLite(ctx context.Context, c Contest) (results.Measurement, error) 
 	case ctx.Err() != nil:
 		return results.Measurement{}, context.Cause(ctx)
 	case err != nil || strings.TrimSpace(string(mode)) != "wal":
-		return results.Measurement{}, fmt.Errorf("sqlite3 made no database in WAL mode: %v %s", err, printable(string(mode)))
+		return results.Measurement{}, fmt.Errorf("%w: sqlite3 made no database in WAL mode: %s", ErrNoSQLite, withoutPaths(fmt.Sprint(string(mode), " ", err)))
 	}
 
 	all := results.NewHistogram()
 	lanes := make([]results.Lane, c.Processes)
-	commit := "BEGIN IMMEDIATE; INSERT INTO events(record) VALUES('" + strings.Repeat("x", recordLine-1) + "'); COMMIT; SELECT last_insert_rowid();\n"
+	commit := "BEGIN IMMEDIATE; INSERT INTO events(record) VALUES('" + strings.Repeat("x", results.RecordBytes-1) + "'); COMMIT; SELECT last_insert_rowid();\n"
 	var mu sync.Mutex
+	var version string
 	// Its shell flushes what it printed before it reads on.
-	hello := ".timeout 60000\nPRAGMA synchronous=FULL;\nSELECT 'ready';\n"
+	// fullfsync is macOS's alone, where Go's fsync means it too.
+	hello := ".timeout 60000\nPRAGMA synchronous=FULL; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1;\nSELECT 'ready ' || sqlite_version();\n"
 	err = c.run(ctx, argv, hello, func(i int, p *contender, at int64) error {
 		if err := sleepUntil(ctx, at); err != nil {
 			return err
@@ -75,9 +78,13 @@ func ContendSQLite(ctx context.Context, c Contest) (results.Measurement, error) 
 		defer mu.Unlock()
 		all.Merge(h)
 		lanes[i] = laneOf(i, results.BySQLite, calls, c.Window, h)
+		version = printable(strings.TrimPrefix(p.hello, "ready "))
 		return nil
 	})
+	if err != nil && ctx.Err() == nil {
+		return results.Measurement{}, fmt.Errorf("%w: %s", ErrNoSQLite, withoutPaths(err.Error()))
+	}
 	m := c.recorded(lanes, all)
-	m.By = results.BySQLite
+	m.By, m.Version = results.BySQLite, version
 	return m, err
 }

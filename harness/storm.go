@@ -23,8 +23,8 @@ import (
 
 // stormLife is the mean of a server's life, from its handshake on, for each lane
 // of the trial: the more lanes, the longer a call takes. It is a few calls of
-// eight lanes on two cores, so that most get through, and ten thousand deaths
-// take minutes.
+// eight lanes on two cores, so that some get through and many are cut off, and
+// ten thousand deaths take minutes.
 const stormLife = 8 * time.Millisecond
 
 // envAdoption set to off makes a server that knows mkdir's lock alone.

@@ -205,12 +205,8 @@ func newTrial(spec TrialSpec) (*trial, error) {
 	case t.fault.mkdirPeer && len(t.Servers) > 0:
 		return nil, usagef("fault %q needs gaia's own server, which can be told to know mkdir alone; leave the other servers out", f.Fault)
 	}
-	if len(t.Self) == 0 {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		t.Self = []string{self}
+	if t.Self, err = own(t.Self); err != nil {
+		return nil, err
 	}
 	for _, dir := range []*string{&t.Dir, &t.Work} {
 		if *dir, err = filepath.Abs(*dir); err != nil {

@@ -25,6 +25,10 @@ const (
 	Contention      = "contention"         // commits of Processes under the lock By
 )
 
+// RecordBytes is about as long as a record of the bus: what stands in for one
+// where there is no bus.
+const RecordBytes = 360
+
 // BySQLite is a contention of SQLite's own.
 const BySQLite = "SQLite"
 
@@ -47,7 +51,8 @@ type Measurement struct {
 	// for the lock to the end. A commit that ends after the window is in the
 	// latencies and not in the calls.
 	Processes int           `json:"processes,omitzero"`
-	By        string        `json:"by,omitzero"` // a bare lock's name, or BySQLite
+	By        string        `json:"by,omitzero"`      // a bare lock's name, or BySQLite
+	Version   string        `json:"version,omitzero"` // SQLite's
 	Wall      time.Duration `json:"wallNs,omitzero"`
 	Lanes     []Lane        `json:"lanes,omitzero"`
 	Response  string        `json:"response,omitzero"`

@@ -223,6 +223,9 @@ func (t *Trial) empty() string {
 	return ""
 }
 
+// NotChecked begins a verdict's line on a promise that some trial couldn't check.
+const NotChecked = "not checked: "
+
 // Judge says whether every trial kept every promise, and whether the calls of
 // every trial without a fault were answered: a bus that answers nobody breaks no
 // promise, and hasn't held. Nor has one of which a trial checked nothing.
@@ -267,7 +270,7 @@ func Judge(trials []Trial) Verdict {
 		v.Lines = []string{fmt.Sprintf("held: %d promises checked in %d trials, %d calls", promises, len(trials), calls)}
 	}
 	for _, name := range sortedKeys(skipped) {
-		v.Lines = append(v.Lines, fmt.Sprintf("not checked: %s: %s", name, skipped[name]))
+		v.Lines = append(v.Lines, fmt.Sprintf("%s%s: %s", NotChecked, name, skipped[name]))
 	}
 	return v
 }

@@ -25,7 +25,8 @@ own over stdio, all on one data directory. It measures the lock's contention and
 the cost of replay, checks from the log's bytes that every promise was kept, and
 turns the recorded trials into the evidence that "gaia doctor" quotes.
 
-It uses data directories of its own, never yours.`,
+It uses data directories of its own, never yours. Its commands print text, line
+by line, into a pipe too; JSON is for --output json.`,
 		Example: "  gaia lab run\n  gaia lab run --preset ladder --out ladder\n  gaia lab compare old new",
 		Args:    cobra.NoArgs,
 	}

@@ -10,6 +10,7 @@ import (
 
 	"gaia/cmd/gaia/internal/figures"
 	"gaia/cmd/gaia/internal/lab"
+	"gaia/harness"
 	"gaia/results"
 )
 
@@ -23,7 +24,8 @@ func newLabFiguresCommand(a *app) *cobra.Command {
 prints it beside its target: ✓ reached, ✗ missed, – not measured here, which is
 never counted as reached. Most are ratios of two measures taken in turn: to a
 bare commit on this disk, to SQLite (where a sqlite3 program is found), to
-another bus (--reference). It takes some minutes.
+another bus (--reference). With three trials it takes about twenty minutes and
+two gigabytes of disk.
 
 The records go to the run's folder first; --from prints them again.
 
@@ -36,12 +38,21 @@ machinery failed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from != "" {
+				for _, name := range []string{"trials", "reference", "out"} {
+					if cmd.Flags().Changed(name) {
+						return usagef("--from prints a run that is measured; leave out --%s", name)
+					}
+				}
 				return printFigures(a, from)
 			}
-			if c.Trials < 1 {
-				return usagef("--trials %d; at least 1", c.Trials)
+			if c.Trials < 1 || c.Trials > mostFigures {
+				return usagef("--trials %d; 1 to %d", c.Trials, mostFigures)
 			}
-			if c.Reference != "" {
+			if cmd.Flags().Changed("reference") {
+				// Now, and not at its first trial, minutes from here.
+				if err := harness.FindCommand(c.Reference); err != nil {
+					return labError(err)
+				}
 				c.ReferenceName = serverNames([]string{c.Reference})[0]
 			}
 			return measureFigures(cmd, a, c, out)
@@ -52,11 +63,11 @@ machinery failed.`,
 	f.StringVar(&c.Reference, "reference", "", "command of a stdio MCP server with the six verbs to be held against")
 	f.StringVar(&out, "out", "", "the run's folder, new or empty (default lab-runs/<run>)")
 	f.StringVar(&from, "from", "", "print the figures of the run in this folder; measure nothing")
-	for _, name := range []string{"trials", "reference", "out"} {
-		cmd.MarkFlagsMutuallyExclusive("from", name)
-	}
 	return cmd
 }
+
+// mostFigures bounds a run, a trial of which takes minutes.
+const mostFigures = 100
 
 func measureFigures(cmd *cobra.Command, a *app, c figures.Config, dir string) error {
 	plan := c.Plan(time.Now())
@@ -73,7 +84,7 @@ func measureFigures(cmd *cobra.Command, a *app, c figures.Config, dir string) er
 	}
 	show := newLabScreen(a, len(plan.Order), 0)
 	show.line("run %s: %d arms, %d trials of each, in %s", plan.Run, len(plan.Arms), plan.Trials, dir)
-	done, err := figures.Run(cmd.Context(), c, plan, figures.Options{Out: dir, Lab: ownBinary(), Each: show.trial, Preparing: show.preparing,
+	done, err := figures.Run(cmd.Context(), c, plan, figures.Options{Out: dir, Each: show.trial, Preparing: show.preparing,
 		Measured: func(m *results.Measurement) { show.line("%s", figures.Line(m)) }})
 	show.end()
 	n, of := len(done.Trials), len(plan.Order)
@@ -113,10 +124,13 @@ func printFigures(a *app, dir string) error {
 	if !t.OK() {
 		code = exitNo
 	}
-	if a.flags.output == outputJSON {
+	if a.labJSON() {
 		return a.print(answer{body: labFigures{t.OK(), "lab figures", run.Plan.Run, dir, t, t.Verdict()}, code: code})
 	}
-	records := filepath.Join(dir, results.TrialsFile) + ", " + filepath.Join(dir, results.FiguresFile)
+	records := filepath.Join(dir, results.TrialsFile)
+	if more := filepath.Join(dir, results.FiguresFile); !missing(more) {
+		records += ", " + more
+	}
 	if err := a.write([]byte(escaped(fmt.Sprintf("\n%s\nrecords: %s\n", t, records)))); err != nil || code == exitOK {
 		return err
 	}

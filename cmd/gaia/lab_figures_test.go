@@ -36,7 +36,7 @@ func runFigures(t *testing.T, ctx context.Context, c figures.Config, each func(*
 	if _, err := lab.Prepare(dir, plan); err != nil {
 		t.Fatal(err)
 	}
-	out, err := figures.Run(ctx, c, plan, figures.Options{Out: dir, Lab: ownBinary(), Each: each})
+	out, err := figures.Run(ctx, c, plan, figures.Options{Out: dir, Each: each})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,8 @@ func TestInterruptedFiguresKeepWhatIsDone(t *testing.T) {
 func TestFiguresThatCantBeMeantAreUsage(t *testing.T) {
 	dir := t.TempDir()
 	for _, args := range [][]string{
-		{"--trials", "0"}, {"--from", dir}, {"--from", dir, "--trials", "2"}, {"--from", dir, "--reference", "x"}, {"extra"},
+		{"--trials", "0"}, {"--trials", "101"}, {"--from", dir}, {"--from", dir, "--trials", "2"}, {"--from", dir, "--reference", "x"}, {"extra"},
+		{"--reference", ""}, {"--reference", " "}, {"--reference", "no-such-program mcp"}, {"--reference", "A=b"}, {"--reference", "'"},
 	} {
 		if r := runIn(t, dir, 0, append([]string{"lab", "figures"}, args...)...); r.code != exitUsage {
 			t.Errorf("%q: exit %d: %s", args, r.code, r.stderr)

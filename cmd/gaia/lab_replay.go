@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -15,6 +13,7 @@ import (
 	"gaia/bench"
 	"gaia/cmd/gaia/internal/lab"
 	"gaia/cmd/gaia/internal/report"
+	"gaia/harness"
 	"gaia/results"
 )
 
@@ -35,7 +34,12 @@ nothing, E, E·A or E² (E events, A actors).`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			start := time.Now()
 			run := lab.ReplayID(start, seed)
-			c := lab.ReplayConfig{ReplayGrid: bench.ReplayGrid{Events: events, Actors: actors, Trials: trials, Seed: seed}, Out: out, Lab: ownBinary()}
+			self, err := harness.Lab(nil)
+			if err != nil {
+				return labError(err)
+			}
+			self.Version = buildVersion()
+			c := lab.ReplayConfig{ReplayGrid: bench.ReplayGrid{Events: events, Actors: actors, Trials: trials, Seed: seed}, Out: out, Lab: self}
 			if err := c.Check(); err != nil {
 				return labError(err)
 			}
@@ -74,7 +78,7 @@ nothing, E, E·A or E² (E events, A actors).`,
 					return err
 				}
 			}
-			if a.flags.output == outputJSON {
+			if a.labJSON() {
 				return a.print(answer{body: labReplay{true, "lab replay", run, c.Out, len(done), r.Verdict}})
 			}
 			return a.write([]byte(escaped(fmt.Sprintf("\n%s\nreport: %s\nrecords: %s\n", text.String(), filepath.Join(c.Out, reportHTML), filepath.Join(c.Out, results.ReplayFile)))))
@@ -97,20 +101,4 @@ type labReplay struct {
 	Dir          string   `json:"dir"`
 	Measurements int      `json:"measurements"`
 	Verdict      []string `json:"verdict"`
-}
-
-// ownBinary identifies the code that measures.
-func ownBinary() results.Binary {
-	b := results.Binary{Argv: []string{"gaia"}, Go: runtime.Version(), Version: buildVersion()}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				b.Revision = s.Value
-			case "vcs.modified":
-				b.Dirty = s.Value == "true"
-			}
-		}
-	}
-	return b
 }

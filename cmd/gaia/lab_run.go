@@ -253,7 +253,7 @@ type labScreen struct {
 
 func newLabScreen(a *app, of, done int) *labScreen {
 	s := &labScreen{out: a.stdout}
-	if a.flags.output == outputJSON {
+	if a.labJSON() {
 		s.out = a.stderr // standard output is for the summary alone
 	}
 	if labTerminal(a.stderr) {
@@ -373,7 +373,7 @@ func (s *labScreen) summary(a *app, dir string, out lab.Outcome) bool {
 	}
 	fmt.Fprintf(&b, "report: %s\nrecords: %s\n", filepath.Join(dir, reportHTML), filepath.Join(dir, results.TrialsFile))
 	fmt.Fprint(s.out, escaped(b.String()))
-	if a.flags.output == outputJSON {
+	if a.labJSON() {
 		sum := labSummary{OK: held && len(out.Trials) == len(out.Plan.Order), Command: "lab run", Run: out.Plan.Run, Dir: dir, Trials: len(out.Trials),
 			Planned: len(out.Plan.Order), Verdict: verdict.Lines, Thresholds: thresholds, Kept: out.Kept}
 		order, byArm := results.Arms(out.Trials, names)

@@ -40,6 +40,12 @@ func (a *app) json() bool {
 	return a.flags.output == outputJSON || a.flags.output == outputAuto && (a.width == 0 || a.flags.pretty || a.flags.quiet)
 }
 
+// labJSON is [app.json] of what the lab measures: it tells how far it is, line
+// by line, into a pipe too, so JSON must be asked for.
+func (a *app) labJSON() bool {
+	return a.flags.output == outputJSON || a.flags.output == outputAuto && (a.flags.pretty || a.flags.quiet)
+}
+
 // An answer is what a command prints: as JSON, or as text.
 type answer struct {
 	body any // its JSON

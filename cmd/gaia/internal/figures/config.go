@@ -35,7 +35,7 @@ type Config struct {
 // Default is what the figures are stated for.
 func Default() Config {
 	return Config{
-		Trials: 3, Seed: 1, Lanes: 8, Many: 30, OneCalls: 400, LanesCalls: 200, ManyCalls: 100, ReferenceCalls: 50, StormCalls: 1400,
+		Trials: 3, Seed: 1, Lanes: 8, Many: 30, OneCalls: 1500, LanesCalls: 800, ManyCalls: 600, ReferenceCalls: 50, StormCalls: 1400,
 		Small: 100, Few: 1000, Some: 10_000, Large: 1_000_000, Unacked: 100_000, Commits: 200, Starts: 3, Window: 2 * time.Second,
 	}
 }

@@ -21,6 +21,7 @@ const (
 	worstTurns     = 4        // × lanes × the median wait: the worst wait, at most
 	growthRatio    = 1.2      // a call on the largest log over one on the smallest, at most
 	validateRatio  = 3.0      // a first call over validating the log, at most
+	initializeMore = 0.1      // what initialize takes longer on that log, over the same, at most
 	privateMemory  = 64 << 20 // bytes, at most
 	sqliteRatio    = 1.0      // commits/s over SQLite's, at least
 	sqliteWorst    = 0.1      // worst wait over SQLite's, at most
@@ -44,7 +45,7 @@ const (
 type Row struct {
 	Figure  string    `json:"figure"`
 	State   State     `json:"state"`
-	Unit    string    `json:"unit"` // "×", "calls/s", "index", "kills", "ns" or "bytes"
+	Unit    string    `json:"unit"` // "×", "calls/s", "index", "kills", "locks", "ns" or "bytes"
 	Value   *float64  `json:"value"`
 	Samples []float64 `json:"samples"`        // what the value is the median of, the largest or the sum
 	Bound   string    `json:"bound,omitzero"` // "≤" or "≥"
@@ -72,6 +73,8 @@ type Table struct {
 	// Broken is why figures don't count: calls of the bus that failed, or
 	// promises that it broke. Empty: none.
 	Broken []string `json:"broken"`
+	// Unchecked are promises that some trial couldn't check, and why.
+	Unchecked []string `json:"unchecked"`
 	// Incomplete is what of the run's plan isn't recorded; empty: nothing.
 	Incomplete string `json:"incomplete,omitzero"`
 }
@@ -104,7 +107,7 @@ func Judge(run results.Run, measured []results.Measurement) (*Table, error) {
 	if err := oneRun(run, measured); err != nil {
 		return nil, err
 	}
-	j := judge{arms: run.Plan.Arms, trials: run.Trials, measured: measured, table: &Table{Rows: []Row{}, Contenders: []Contender{}, Broken: []string{}}}
+	j := judge{arms: run.Plan.Arms, trials: run.Trials, measured: measured, table: &Table{Rows: []Row{}, Contenders: []Contender{}, Broken: []string{}, Unchecked: []string{}}}
 	j.bus()
 	j.reference()
 	j.oneLane()
@@ -119,19 +122,39 @@ func Judge(run results.Run, measured []results.Measurement) (*Table, error) {
 	return j.table, nil
 }
 
-// oneRun refuses records of several runs: a ratio of two of them says nothing.
+// oneRun refuses records of several runs, binaries or hosts: a ratio of two of
+// them says nothing.
 func oneRun(run results.Run, measured []results.Measurement) error {
-	other := func(id string) error {
-		return fmt.Errorf("%w: a record of run %q is among those of %q", ErrNotFigures, id, run.Plan.Run)
+	type origin struct {
+		run, sha256 string
+		host        results.Environment
+	}
+	var first *origin
+	same := func(of origin) error {
+		of.host.LoadBefore = 0
+		if first == nil {
+			first = &of
+		}
+		switch {
+		case of.run != run.Plan.Run:
+			return fmt.Errorf("%w: a record of run %q is among those of %q", ErrNotFigures, of.run, run.Plan.Run)
+		case of.sha256 != first.sha256:
+			return fmt.Errorf("%w: its records are of two binaries, %.12s and %.12s", ErrNotFigures, first.sha256, of.sha256)
+		case of.host != first.host:
+			return fmt.Errorf("%w: its records are of two hosts or disks", ErrNotFigures)
+		}
+		return nil
 	}
 	for i := range run.Trials {
-		if id := run.Trials[i].Run; id != run.Plan.Run {
-			return other(id)
+		t := &run.Trials[i]
+		if err := same(origin{t.Run, t.Lab.SHA256, t.Environment}); err != nil {
+			return err
 		}
 	}
 	for i := range measured {
-		if id := measured[i].Run; id != run.Plan.Run {
-			return other(id)
+		m := &measured[i]
+		if err := same(origin{m.Run, m.Lab.SHA256, m.Environment}); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -173,6 +196,7 @@ func (t *Table) Verdict() []string {
 		sum += "; none of it counts, for the bus didn't hold:"
 	}
 	lines := append([]string{sum}, t.Broken...)
+	lines = append(lines, t.Unchecked...)
 	if t.Incomplete != "" {
 		lines = append(lines, t.Incomplete)
 	}
@@ -180,10 +204,10 @@ func (t *Table) Verdict() []string {
 		switch r.State {
 		case Reached:
 			if r.Why != "" {
-				lines = append(lines, fmt.Sprintf("reached: %s: %s, but %s", r.Figure, r.show(*r.Value), r.Why))
+				lines = append(lines, fmt.Sprintf("reached: %s: %s, but %s", r.Figure, r.here(), r.Why))
 			}
 		case Missed:
-			line := fmt.Sprintf("missed: %s: %s, target %s %s", r.Figure, r.show(*r.Value), r.Bound, r.show(r.Target))
+			line := fmt.Sprintf("missed: %s: %s, target %s %s", r.Figure, r.here(), r.Bound, r.show(r.Target))
 			if r.Why != "" {
 				line += ": " + r.Why
 			}
@@ -251,22 +275,35 @@ func (j *judge) find(what, by string, processes int) map[int]*results.Measuremen
 	return out
 }
 
-// samples are all samples of one kind, in their order, and the log they began with.
-func (j *judge) samples(what string) (out []float64, events int, size int64) {
+// A place is a sample's: its round, and its number there.
+type place struct{ round, n int }
+
+// samples are all samples of one kind, by their place, and the log they began
+// with.
+func (j *judge) samples(what string) (out map[place]float64, events int, size int64) {
+	out = map[place]float64{}
 	found := j.find(what, "", 0)
-	for i, n := range slices.Sorted(maps.Keys(found)) {
-		m := found[n]
+	for i, round := range slices.Sorted(maps.Keys(found)) {
+		m := found[round]
 		if i == 0 { // each start adds a record to the log
 			events, size = m.Events, m.LogSize
 		}
-		for _, d := range m.Samples {
-			out = append(out, float64(d))
+		for n, d := range m.Samples {
+			out[place{round, n}] = float64(d)
 		}
-		for _, b := range m.Bytes {
-			out = append(out, float64(b))
+		for n, b := range m.Bytes {
+			out[place{round, n}] = float64(b)
 		}
 	}
 	return out, events, size
+}
+
+// inOrder lists samples as they were taken.
+func inOrder(samples map[place]float64) (out []float64) {
+	for _, p := range slices.SortedFunc(maps.Keys(samples), func(a, b place) int { return cmp.Or(a.round-b.round, a.n-b.n) }) {
+		out = append(out, samples[p])
+	}
+	return out
 }
 
 // A figure is a row before it is judged.
@@ -312,8 +349,14 @@ func (j *judge) bus() {
 	if len(ours) == 0 {
 		return
 	}
-	if v := results.Judge(ours); !v.OK {
-		j.table.Broken = v.Lines
+	v := results.Judge(ours)
+	for _, line := range v.Lines {
+		switch {
+		case strings.HasPrefix(line, results.NotChecked):
+			j.table.Unchecked = append(j.table.Unchecked, line)
+		case !v.OK:
+			j.table.Broken = append(j.table.Broken, line)
+		}
 	}
 }
 
@@ -381,12 +424,21 @@ func (j *judge) fresh() {
 		on = fmt.Sprintf(" at %s events", thousands(events))
 	}
 	j.add(figure{name: "first call" + on + " / IsValid", unit: "×", samples: pairwise(first, validate), bound: "≤", target: validateRatio})
-	j.add(figure{name: "that call", unit: "ns", samples: first})
-	j.add(figure{name: "IsValid over its " + results.FormatBytes(size), unit: "ns", samples: validate})
+	j.add(figure{name: "that call", unit: "ns", samples: inOrder(first)})
+	j.add(figure{name: "IsValid over its " + results.FormatBytes(size), unit: "ns", samples: inOrder(validate)})
+	// A server that read the log before its first call would pass the figure above.
 	initialize, _, _ := j.samples(results.InitializeLog)
 	empty, _, _ := j.samples(results.InitializeEmpty)
-	j.add(figure{name: "initialize on that log / on none", unit: "×", samples: pairwise(initialize, empty)})
-	memory, _, _ := j.samples(results.PrivateMemory)
+	more := map[place]float64{}
+	for p, x := range initialize {
+		if y, ok := empty[p]; ok {
+			more[p] = x - y
+		}
+	}
+	j.add(figure{name: "initialize reading the log / IsValid", unit: "×", samples: pairwise(more, validate), bound: "≤", target: initializeMore})
+	j.add(figure{name: "initialize on no log", unit: "ns", samples: inOrder(empty)})
+	sizes, _, _ := j.samples(results.PrivateMemory)
+	memory := inOrder(sizes)
 	why := ""
 	for _, m := range j.find(results.PrivateMemory, "", 0) {
 		why = m.Missing
@@ -395,14 +447,14 @@ func (j *judge) fresh() {
 }
 
 // pairwise divides samples that were taken in turn.
-func pairwise(a, b []float64) []float64 {
-	var out []float64
-	for i := range min(len(a), len(b)) {
-		if b[i] > 0 {
-			out = append(out, a[i]/b[i])
+func pairwise(a, b map[place]float64) []float64 {
+	out := map[place]float64{}
+	for p, x := range a {
+		if y := b[p]; y > 0 {
+			out[p] = x / y
 		}
 	}
-	return out
+	return inOrder(out)
 }
 
 func (j *judge) sqlite() {
@@ -443,7 +495,8 @@ func (j *judge) many() {
 // promise: getting through is one. Too few show nothing in either way.
 func (j *judge) kills() {
 	row := Row{Figure: "servers killed, the bus went on", Unit: "kills", Bound: "≥", Target: manyKills, Samples: []float64{}}
-	var sum float64
+	var sum, locks float64
+	var adopted []float64
 	trials, torn := 0, 0
 	for _, t := range j.trials {
 		if t.Arm != j.arms[armStorm].Name || t.Outage == nil {
@@ -458,6 +511,8 @@ func (j *judge) kills() {
 		} else if len(t.Unchecked()) == 0 {
 			row.Samples = append(row.Samples, float64(t.Outage.Injected))
 			sum += float64(t.Outage.Injected)
+			adopted = append(adopted, float64(t.Outage.Adopted))
+			locks += float64(t.Outage.Adopted)
 		}
 	}
 	switch {
@@ -475,6 +530,7 @@ func (j *judge) kills() {
 		row.Why = strings.TrimPrefix(row.Why+"; "+tears, "; ")
 	}
 	j.table.Rows = append(j.table.Rows, row)
+	j.add(figure{name: "locks of the dead, adopted", unit: "locks", samples: adopted, value: locks})
 }
 
 // contenders sums up all that contended, the bus first.
@@ -496,14 +552,14 @@ func (j *judge) contenders() {
 		add("gaia, all of MCP", j.arms[arm].Factors.Lanes, slices.DeleteFunc(slices.Clone(j.trials), func(t results.Trial) bool { return t.Arm != j.arms[arm].Name }))
 	}
 	type key struct {
-		by        string
-		processes int
+		by, version string
+		processes   int
 	}
 	var order []key
 	by := map[key][]results.Trial{}
 	for i := range j.measured {
 		if m := &j.measured[i]; m.What == results.Contention && m.Missing == "" {
-			k := key{m.By, m.Processes}
+			k := key{m.By, m.Version, m.Processes}
 			if by[k] == nil {
 				order = append(order, k)
 			}
@@ -513,7 +569,7 @@ func (j *judge) contenders() {
 	for _, k := range order {
 		name := "bare " + k.by
 		if k.by == results.BySQLite {
-			name = k.by + ", WAL, FULL"
+			name = strings.TrimSpace(k.by+" "+k.version) + ", WAL, FULL"
 		}
 		add(name, k.processes, by[k])
 	}

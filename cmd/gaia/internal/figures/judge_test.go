@@ -2,6 +2,7 @@ package figures_test
 
 import (
 	"errors"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -121,11 +122,11 @@ func rows(table *figures.Table, s figures.State) (names []string) {
 	return names
 }
 
-const figuresInAll = 15
+const figuresInAll = 16
 
 func TestAllReachedIsOK(t *testing.T) {
 	table := good().judge(t)
-	if !table.OK() || len(rows(table, figures.Reached)) != figuresInAll || table.Verdict()[0] != "reached 15 of 15 figures, missed 0, not measured 0" {
+	if !table.OK() || len(rows(table, figures.Reached)) != figuresInAll || table.Verdict()[0] != "reached 16 of 16 figures, missed 0, not measured 0" {
 		t.Errorf("%s", table)
 	}
 	for line := range strings.Lines(table.String()) {
@@ -160,6 +161,9 @@ func TestAFigureJustBeyondItsTargetIsMissedAndJustWithinIsReached(t *testing.T) 
 		"a call at 1,000,000 events / at 100": func(r *records, x float64) { r.set(2, 0, 1000, scaled(1200*time.Microsecond, x), 2*ms, 3*ms, ms) },
 		"first call at 100,000 events / IsValid": func(r *records, x float64) {
 			r.measure(results.FirstCall, func(m *results.Measurement) { m.Samples[0] = scaled(150*ms, x) })
+		},
+		"initialize reading the log / IsValid": func(r *records, x float64) {
+			r.measure(results.InitializeLog, func(m *results.Measurement) { m.Samples[0] = ms + scaled(5*ms, x) })
 		},
 		"private memory at 100,000 events": func(r *records, x float64) {
 			r.measure(results.PrivateMemory, func(m *results.Measurement) { m.Bytes[0] = int64(x * (64 << 20)) })
@@ -284,7 +288,7 @@ func TestARunThatIsNotWholeIsNeverOK(t *testing.T) {
 		not    int
 		told   string
 	}{
-		"in its first round": {func(r *records) { r.measured, r.run.Trials = nil, r.run.Trials[:1] }, 14, "incomplete: 1 of 16 trials and 0 of 2 rounds are recorded"},
+		"in its first round": {func(r *records) { r.measured, r.run.Trials = nil, r.run.Trials[:1] }, 15, "incomplete: 1 of 16 trials and 0 of 2 rounds are recorded"},
 		"after a round":      {func(r *records) { r.measured, r.run.Trials = r.measured[:9], r.run.Trials[:8] }, 1, "incomplete: 8 of 16 trials and 1 of 2 rounds are recorded"},
 		"at its last word":   {func(r *records) { r.measured = r.measured[:len(r.measured)-1] }, 0, "incomplete: 16 of 16 trials and 1 of 2 rounds are recorded"},
 	} {
@@ -297,18 +301,67 @@ func TestARunThatIsNotWholeIsNeverOK(t *testing.T) {
 	}
 }
 
-// A ratio of what two machines, or two days, measured says nothing.
+// A ratio of what two machines, two days or two builds measured says nothing.
 func TestRecordsOfAnotherRunAreRefused(t *testing.T) {
-	for name, change := range map[string]func(*records){
-		"a trial":       func(r *records) { r.run.Trials[3].Run = "another" },
-		"a measurement": func(r *records) { r.measured[3].Run = "another" },
+	for told, change := range map[string]func(run *string, by *results.Binary, on *results.Environment){
+		`run "another"`:       func(run *string, _ *results.Binary, _ *results.Environment) { *run = "another" },
+		"two binaries":        func(_ *string, by *results.Binary, _ *results.Environment) { by.SHA256 = "another" },
+		"two hosts or disks":  func(_ *string, _ *results.Binary, on *results.Environment) { on.Kernel = "another" },
+		"of two hosts or dis": func(_ *string, _ *results.Binary, on *results.Environment) { on.Filesystem = "another" },
+	} {
+		for name, spoil := range map[string]func(*records){
+			"a trial":       func(r *records) { change(&r.run.Trials[3].Run, &r.run.Trials[3].Lab, &r.run.Trials[3].Environment) },
+			"a measurement": func(r *records) { change(&r.measured[3].Run, &r.measured[3].Lab, &r.measured[3].Environment) },
+		} {
+			r := good()
+			r.run.Trials[1].Environment.LoadBefore = 1 // which says nothing of a host
+			r.judge(t)                                 // whole as it stands
+			spoil(r)
+			if _, err := figures.Judge(r.run, r.measured); !errors.Is(err, figures.ErrNotFigures) || !strings.Contains(err.Error(), told) {
+				t.Errorf("%s, %s: %v", name, told, err)
+			}
+		}
+	}
+}
+
+// A number that was missed by less than is printed isn't printed as its target.
+func TestAMissNeverLooksLikeItsTarget(t *testing.T) {
+	line := regexp.MustCompile(`missed: .*: (.*), target [≤≥] (.*)`)
+	for figure, change := range map[string]func(*records){
+		"a call / a bare commit, 10,000 events": func(r *records) { r.set(0, 0, 1000, 1502*time.Microsecond, 2*ms, 3*ms, ms) },
+		"30 lanes, p99":                         func(r *records) { r.set(4, 0, 3000, 20*ms, scaled(100*ms, 1.002), 120*ms, ms) },
+		"private memory at 100,000 events": func(r *records) {
+			r.measure(results.PrivateMemory, func(m *results.Measurement) { m.Bytes[0] = 64<<20 + 1 })
+		},
+		"30 lanes, calls/s, 10,000 events": func(r *records) {
+			r.set(4, 0, 1000, 20*ms, 50*ms, 60*ms, ms)
+			for i := range r.run.Trials {
+				r.run.Trials[i].Wall += 100 * time.Microsecond
+			}
+			r.replace(30, 500, 5000*ms)
+		},
 	} {
 		r := good()
-		r.judge(t) // whole as it stands
 		change(r)
-		if _, err := figures.Judge(r.run, r.measured); !errors.Is(err, figures.ErrNotFigures) || !strings.Contains(err.Error(), `"another"`) {
-			t.Errorf("%s: %v", name, err)
+		table := r.judge(t)
+		said := line.FindStringSubmatch(table.String())
+		if missed := rows(table, figures.Missed); !slices.Equal(missed, []string{figure}) || said == nil || said[1] == said[2] {
+			t.Errorf("%s: missed %q: %q: %s", figure, missed, said, table)
+			continue
 		}
+		if n := strings.Count(table.String(), said[1]); n < 2 {
+			t.Errorf("%s: %q is not in the table: %s", figure, said[1], table)
+		}
+	}
+}
+
+func TestWhatCouldNotBeCheckedIsTold(t *testing.T) {
+	r := good()
+	r.run.Trials[2].Promises = append(r.run.Trials[2].Promises, results.Promise{Name: "no lane starved", Skipped: true, Detail: "too short"})
+	r.run.Trials[4].Promises[0].OK = false
+	table := r.judge(t)
+	if s := table.String(); strings.Count(s, "\nnot checked: no lane starved: too short") != 1 || len(table.Broken) == 0 {
+		t.Errorf("%s", s)
 	}
 }
 

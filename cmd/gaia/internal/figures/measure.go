@@ -19,7 +19,6 @@ import (
 // Options are what a run needs beside its plan.
 type Options struct {
 	Out string
-	Lab results.Binary
 	// Each and Preparing are as in [lab.Options].
 	Each      func(t *results.Trial, done, of int)
 	Preparing func(what string)
@@ -30,13 +29,17 @@ type Options struct {
 // Run measures p into o.Out, which [lab.Prepare] made. After an error, and
 // when ctx is done, what is recorded stays.
 func Run(ctx context.Context, c Config, p *results.Plan, o Options) (lab.Outcome, error) {
+	self, err := harness.Lab(c.Self)
+	if err != nil {
+		return lab.Outcome{}, err
+	}
 	var servers []string
 	if c.Reference != "" {
 		servers = []string{c.Reference}
 	}
 	return lab.Run(ctx, p, nil, lab.Options{Out: o.Out, Servers: servers, Self: c.Self, Each: o.Each, Preparing: o.Preparing,
 		Round: func(ctx context.Context, n int, work string) error {
-			r := round{c: c, o: o, run: p.Run, n: n, work: work, environment: harness.Fingerprint(work)}
+			r := round{c: c, o: o, run: p.Run, n: n, work: work, lab: self, environment: harness.Fingerprint(work)}
 			return r.measure(ctx)
 		}})
 }
@@ -48,6 +51,7 @@ type round struct {
 	run         string
 	n           int
 	work        string
+	lab         results.Binary
 	environment results.Environment
 }
 
@@ -65,7 +69,7 @@ func (r *round) measure(ctx context.Context) error {
 }
 
 func (r *round) record(m results.Measurement, start time.Time) error {
-	m.Schema, m.Run, m.Round, m.Start, m.Lab, m.Environment = results.Schema, r.run, r.n, start.UTC(), r.o.Lab, r.environment
+	m.Schema, m.Run, m.Round, m.Start, m.Lab, m.Environment = results.Schema, r.run, r.n, start.UTC(), r.lab, r.environment
 	if err := results.AppendMeasurement(r.o.Out, &m); err != nil {
 		return fmt.Errorf("recording a measurement: %w", err)
 	}
@@ -181,7 +185,7 @@ func (r *round) contentions(ctx context.Context) error {
 		err := contend(processes, func(t harness.Contest) (results.Measurement, error) {
 			m, err := harness.ContendSQLite(ctx, t)
 			if errors.Is(err, harness.ErrNoSQLite) {
-				return results.Measurement{What: results.Contention, By: results.BySQLite, Processes: processes, Missing: err.Error()}, nil
+				return results.Measurement{What: results.Contention, By: results.BySQLite, Processes: processes, Missing: err.Error()}, ctx.Err()
 			}
 			return m, err
 		})

@@ -23,7 +23,7 @@ func (t *Table) String() string {
 			rows = append(rows, []string{mark + r.Figure, "–", target})
 			continue
 		}
-		rows = append(rows, []string{mark + r.Figure, r.show(*r.Value), target, fmt.Sprint(len(r.Samples)), r.spread()})
+		rows = append(rows, []string{mark + r.Figure, r.here(), target, fmt.Sprint(len(r.Samples)), r.spread()})
 	}
 	b.WriteString(results.Grid(rows))
 	b.WriteString("Medians, with the least and the most; of worst waits and memory the largest, of\nkills the sum. Ratios are made round by round, of what was measured in turn.\n")
@@ -55,6 +55,24 @@ func (r *Row) spread() string {
 
 func milliseconds(x float64) string { return results.FormatDuration(time.Duration(x * 1e6)) }
 
+// here is the row's value, with all its digits where a miss would look like
+// its target.
+func (r *Row) here() string {
+	s := r.show(*r.Value)
+	if r.State != Missed || s != r.show(r.Target) {
+		return s
+	}
+	switch r.Unit {
+	case "ns":
+		return time.Duration(*r.Value).String()
+	case "bytes":
+		return thousands(int(*r.Value)) + " B"
+	case "×":
+		return fmt.Sprint(*r.Value) + " ×"
+	}
+	return fmt.Sprint(*r.Value)
+}
+
 // show prints a number of the row's unit.
 func (r *Row) show(x float64) string {
 	switch r.Unit {
@@ -62,7 +80,7 @@ func (r *Row) show(x float64) string {
 		return results.FormatDuration(time.Duration(x))
 	case "bytes":
 		return results.FormatBytes(int64(x))
-	case "kills":
+	case "kills", "locks":
 		return thousands(int(x))
 	case "index":
 		return fmt.Sprintf("%.3f", x)

@@ -187,6 +187,22 @@ func TestPrepareTakesOnlyAnEmptyFolderAndCanBeUndone(t *testing.T) {
 	}
 }
 
+// What it measures between its trials would be missing.
+func TestARunOfFiguresIsNotResumed(t *testing.T) {
+	dir := t.TempDir()
+	p := plan(t, "quick")
+	p.Preset = results.PresetFigures
+	if err := results.WritePlan(dir, p); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := lab.Resume(dir, nil); !errors.Is(err, lab.ErrUsage) || !strings.Contains(err.Error(), "--from") {
+		t.Error(err)
+	}
+	if _, err := lab.Prepare(dir, p); !errors.Is(err, lab.ErrUsage) || strings.Contains(err.Error(), "--resume") {
+		t.Error(err)
+	}
+}
+
 func TestANewerPlanIsRefusedByItsNumber(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, results.PlanFile), []byte(`{"schema":9}`), 0o600); err != nil {

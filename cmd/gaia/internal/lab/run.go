@@ -44,9 +44,9 @@ type Outcome struct {
 	Interrupted bool
 }
 
-// floorSamples are few: they are measured beside every trial, so that a disk
-// that changes while a run goes on is seen to.
-const floorSamples = 20
+// floorSamples are taken beside every trial, so that a disk that changes while
+// a run goes on is seen to; they take tens of milliseconds.
+const floorSamples = 100
 
 // Prepare makes the run's folder and writes the plan. The folder must be empty
 // or not exist. Undo removes what was made, for a run that couldn't start.
@@ -76,7 +76,10 @@ func makeEmpty(dir string) (made []string, err error) {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case err == nil && len(entries) > 0:
-		return nil, usagef("%s isn't empty; name a new folder, or go on with --resume %s", dir, dir)
+		if p, err := results.ReadPlan(dir); err == nil && p.Preset != results.PresetFigures {
+			return nil, usagef("%s isn't empty; name a new folder, or go on with gaia lab run --resume %s", dir, dir)
+		}
+		return nil, usagef("%s isn't empty; name a new folder", dir)
 	case err == nil:
 		return nil, nil
 	case !errors.Is(err, fs.ErrNotExist):
@@ -104,6 +107,9 @@ func Resume(dir string, names []string) (*results.Plan, []results.Trial, error) 
 	}
 	if run.Plan == nil {
 		return nil, nil, usagef("%s has no %s, so there is no run to go on with", dir, results.PlanFile)
+	}
+	if run.Plan.Preset == results.PresetFigures {
+		return nil, nil, usagef("%s is a run of gaia lab figures, which can't be gone on with; gaia lab figures --from %s shows what there is of it", dir, dir)
 	}
 	if fmt.Sprint(names) != fmt.Sprint(run.Plan.Servers) {
 		return nil, nil, usagef("the run in %s measures the servers %q and not %q; give the same --server again", dir, run.Plan.Servers, names)
