@@ -126,11 +126,9 @@ func (c Contest) run(ctx context.Context, argv []string, hello string, drive fun
 	}
 	defer context.AfterFunc(ctx, tree.kill)() // what is read below then ends
 	for _, p := range all {
-		if _, err := io.WriteString(p.stdin, hello); err != nil {
-			return p.failed(err)
-		}
+		_, werr := io.WriteString(p.stdin, hello)
 		line, err := p.stdout.ReadString('\n')
-		if err != nil {
+		if werr != nil || err != nil {
 			return p.failed(errors.New("it ended before it began"))
 		}
 		p.hello = strings.TrimSpace(line)
@@ -214,30 +212,41 @@ func Bare(ctx context.Context, in io.Reader, out io.Writer, lock, file string, w
 		_, _ = io.Copy(io.Discard, r)
 		cancel(errors.New("the lab has ended"))
 	}()
-	if err := sleepUntil(ctx, b.At); err != nil {
-		return err
-	}
 	line := []byte(strings.Repeat("x", results.RecordBytes-1) + "\n")
-	h := results.NewHistogram()
-	var told bareReport
-	for end := b.At + int64(window); ctx.Err() == nil; {
-		start := now()
-		if start >= end {
-			told.Response = h.String()
-			return tell(out, told)
-		}
+	calls, h, err := commits(ctx, b.At, window, func() error {
 		if err := take(); err != nil {
 			return err
 		}
 		_, err := f.Write(line)
-		if err := errors.Join(err, f.Sync(), drop()); err != nil {
-			return err
+		return errors.Join(err, f.Sync(), drop())
+	})
+	if err != nil {
+		return err
+	}
+	return tell(out, bareReport{calls, h.String()})
+}
+
+// commits does one commit after the other in the window that begins at an
+// instant. One that ends after the window is in the latencies and not in the
+// calls.
+func commits(ctx context.Context, at int64, window time.Duration, commit func() error) (calls int64, h *results.Histogram, err error) {
+	if err := sleepUntil(ctx, at); err != nil {
+		return 0, nil, err
+	}
+	h = results.NewHistogram()
+	for end := at + int64(window); ctx.Err() == nil; {
+		start := now()
+		if start >= end {
+			return calls, h, nil
+		}
+		if err := commit(); err != nil {
+			return 0, nil, err
 		}
 		done := now()
 		h.Record(time.Duration(done - start))
 		if done <= end {
-			told.Calls++
+			calls++
 		}
 	}
-	return context.Cause(ctx)
+	return 0, nil, context.Cause(ctx)
 }

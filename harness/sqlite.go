@@ -52,27 +52,15 @@ func ContendSQLite(ctx context.Context, c Contest) (results.Measurement, error) 
 	// fullfsync is macOS's alone, where Go's fsync means it too.
 	hello := ".timeout 60000\nPRAGMA synchronous=FULL; PRAGMA fullfsync=1; PRAGMA checkpoint_fullfsync=1;\nSELECT 'ready ' || sqlite_version();\n"
 	err = c.run(ctx, argv, hello, func(i int, p *contender, at int64) error {
-		if err := sleepUntil(ctx, at); err != nil {
-			return err
-		}
-		h := results.NewHistogram()
-		var calls int64
-		for end := at + int64(c.Window); ; {
-			start := now()
-			if start >= end {
-				break
-			}
-			if _, err := p.stdin.Write([]byte(commit)); err != nil {
-				return err
-			}
-			if _, err := p.stdout.ReadString('\n'); err != nil {
+		calls, h, err := commits(ctx, at, c.Window, func() error {
+			_, werr := p.stdin.Write([]byte(commit))
+			if _, err := p.stdout.ReadString('\n'); werr != nil || err != nil {
 				return errors.New("it ended in the middle of its commits")
 			}
-			done := now()
-			h.Record(time.Duration(done - start))
-			if done <= end {
-				calls++
-			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 		mu.Lock()
 		defer mu.Unlock()
