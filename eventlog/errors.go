@@ -16,7 +16,7 @@ import (
 type LockTimeoutError struct {
 	Path   string        // of events.lock
 	Waited time.Duration // from when the call was its process's next
-	// Age is that of the lock directory; 0 where there is none, or where the
+	// Age is since the lock was taken; 0 where there is none, or where the
 	// clock was set back behind it.
 	Age time.Duration
 	// Owner is the start of owner.json's text, at most 200 bytes, or "".

@@ -36,7 +36,7 @@ type LockStatus struct {
 	Path  string
 	PID   int           // 0 where owner.json says none
 	At    string        // when it was taken, as RFC 3339
-	Age   time.Duration // of the lock's directory
+	Age   time.Duration // since it was taken
 	// Domain is the set of processes that the kernel's lock excludes, "" for
 	// a lock made without it.
 	Domain string
@@ -53,7 +53,7 @@ func InspectLock(dir string) (LockStatus, error) {
 // inspect looks at the lock; f, where there is one, holds the kernel's lock.
 func inspect(d disk, dir string, f logFile) (LockStatus, error) {
 	st := LockStatus{State: LockFree, Path: filepath.Join(dir, lockName)}
-	fi, err := d.Lstat(st.Path)
+	age, err := lockAge(d, st.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return st, nil
 	} else if err != nil {
@@ -61,7 +61,7 @@ func inspect(d disk, dir string, f logFile) (LockStatus, error) {
 	}
 	text, _ := d.ReadHead(filepath.Join(st.Path, ownerName), maxOwner)
 	o := parseOwner(text)
-	st.State, st.Age = LockForeign, max(time.Since(fi.ModTime()), 0)
+	st.State, st.Age = LockForeign, age
 	st.PID, st.At, st.Domain, st.Owner = o.PID, o.At, o.Domain, string(text[:min(len(text), 200)])
 	if o.Domain == "" {
 		return st, nil
@@ -99,6 +99,19 @@ func inspect(d disk, dir string, f logFile) (LockStatus, error) {
 		st.State = LockAbandoned
 	}
 	return st, nil
+}
+
+// lockAge is how long ago the lock was taken. Where it has a marker that tells:
+// a busy process makes lock after lock of one directory.
+func lockAge(d disk, path string) (time.Duration, error) {
+	fi, err := d.Lstat(path)
+	if err != nil {
+		return 0, err
+	}
+	if marker, err := d.Lstat(filepath.Join(path, ownerName)); err == nil {
+		fi = marker
+	}
+	return max(time.Since(fi.ModTime()), 0), nil
 }
 
 // Unlock tells the lock's state and, with apply, adopts and releases one that

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"gaia/core"
 )
 
 // What a busy process keeps goes when it rests, whatever was in its way.
@@ -72,6 +74,39 @@ func (d *unmarkable) Write(path string, data []byte) error {
 // A first call sweeps what others left under private names. One of them that
 // lives, on another host say, may take its own for the lock at any moment: it
 // gets it whole, or not at all.
+// However long it has used one directory for it.
+func TestABusyLogsLockIsAsOldAsItsCommit(t *testing.T) {
+	dir := t.TempDir()
+	var found LockStatus
+	l := Open(dir, Options{Adoption: true, LockTimeout: 10 * time.Second, Hook: func(s Step) error {
+		var err error
+		if s == StepDecide {
+			found, err = InspectLock(dir)
+		}
+		return err
+	}})
+	defer l.Close()
+	made := time.Now() // when its directory was
+	for range 500 { // a machine too slow for calls to be close shows nothing
+		if time.Since(made) > 20*busyGap {
+			break
+		}
+		if _, err := l.Update(t.Context(), func(*core.State) []core.Event { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if found.State != LockHeld {
+			t.Fatalf("%+v", found)
+		}
+		if l.kept == "" {
+			made = time.Now()
+		}
+		time.Sleep(busyGap / 5)
+	}
+	if found.Age > 10*busyGap {
+		t.Errorf("%v after %v of calls", found.Age, time.Since(made))
+	}
+}
+
 func TestASweepNeverMakesALockWithoutItsMarker(t *testing.T) {
 	for _, at := range []string{"RenameDir", "Remove"} {
 		for nth := 1; nth <= 3; nth++ {

@@ -243,9 +243,8 @@ func (w *wait) over(l *Log) error {
 		return ended(w.ctx)
 	}
 	e := &LockTimeoutError{Path: l.lockPath(), Waited: time.Since(w.start)}
-	if fi, err := l.disk.Lstat(l.lockPath()); err == nil {
-		e.Age = max(time.Since(fi.ModTime()), 0)
-		e.Abandoned = e.Age > l.o.LockStale
+	if age, err := lockAge(l.disk, l.lockPath()); err == nil {
+		e.Age, e.Abandoned = age, age > l.o.LockStale
 	}
 	owner, _ := l.disk.ReadHead(filepath.Join(l.lockPath(), ownerName), 200)
 	e.Owner = string(owner)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -93,7 +94,7 @@ func printDoctor(p *text.Page, r doctor.Report, logErr error) {
 	} else {
 		p.Field("log", "none")
 	}
-	p.Field("lock", "%s, deadline %d ms", r.Lock.State, r.LockTimeoutMs)
+	printLock(p, &r)
 	p.Field("filesystem", "%s", or(r.Filesystem.Kind, "unknown"))
 	if r.Correlation != nil {
 		p.Field("correlation", "issuer at %d, %d ids left", r.Correlation.Issued, r.Correlation.Runway)
@@ -117,6 +118,23 @@ func printDoctor(p *text.Page, r doctor.Report, logErr error) {
 }
 
 // printLanes shows number and provenance together.
+// printLock tells who has the lock: all but the state and the age is what
+// anybody may have written there.
+func printLock(p *text.Page, r *doctor.Report) {
+	lock := string(r.Lock.State)
+	if r.Lock.State != eventlog.LockFree {
+		who := "an unnamed owner"
+		if r.Lock.PID != 0 {
+			who = fmt.Sprintf("process %d", r.Lock.PID)
+		}
+		lock += fmt.Sprintf(", of %s, taken %s ago", who, (time.Duration(r.Lock.AgeMs) * time.Millisecond).Round(time.Second))
+	}
+	p.Field("lock", "%s, deadline %d ms", lock, r.LockTimeoutMs)
+	if r.Lock.Domain != "" {
+		p.Field("", "domain %s", r.Lock.Domain)
+	}
+}
+
 func printLanes(p *text.Page, e lanes.LaneEvidence) {
 	line := fmt.Sprintf("%d supported", e.Supported)
 	if e.NextValidationTarget != nil {

@@ -2,11 +2,15 @@ package main
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // killedHolder is a data directory whose lock was left by a real server,
@@ -77,5 +81,50 @@ func TestTheNextCallAdoptsALockOfADeadOwner(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "events.lock")); err == nil {
 		t.Error("the lock is still there")
+	}
+}
+
+// Who has the lock, since when, and which processes can prove anything of it.
+func TestDoctorNamesALocksOwnerItsAgeAndItsDomain(t *testing.T) {
+	dir := killedHolder(t)
+	owner := filepath.Join(dir, "events.lock", "owner.json")
+	text, err := os.ReadFile(owner)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o struct {
+		PID        int
+		Domain, At string
+	}
+	if err := json.Unmarshal(text, &o, json.MatchCaseInsensitiveNames(true)); err != nil || o.Domain == "" {
+		t.Fatal(err, string(text))
+	}
+	when := time.Now().Add(-90 * time.Second)
+	if err := os.Chtimes(owner, when, when); err != nil {
+		t.Fatal(err)
+	}
+	if r := runIn(t, dir, 200, "doctor"); !strings.Contains(r.stdout, fmt.Sprintf("abandoned, of process %d, taken 1m3", o.PID)) || !strings.Contains(r.stdout, "domain "+o.Domain) {
+		t.Errorf("%s", r.stdout)
+	}
+	if r := runIn(t, dir, 0, "doctor"); !strings.Contains(r.stdout, `"state":"abandoned"`) || !strings.Contains(r.stdout, fmt.Sprintf(`"pid":%d,"at":%q,"domain":%q,"ageMs":9`, o.PID, o.At, o.Domain)) {
+		t.Errorf("%s", r.stdout)
+	}
+	// Whatever somebody wrote there.
+	for state, marker := range map[string]string{
+		"earlier-boot, of process 7, taken 0s ago":   fmt.Sprintf(`{"pid":7,"domain":%q}`, "another "+o.Domain[strings.Index(o.Domain, " ")+1:]),
+		"foreign, of an unnamed owner, taken 0s ago": `{"domain":"x\u001b[2J\u202e` + strings.Repeat("y", 200) + `"}`,
+	} {
+		if err := os.WriteFile(owner, []byte(marker), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, command := range []string{"doctor", "unlock"} {
+			r := runIn(t, dir, 80, command)
+			if command == "doctor" && !strings.Contains(r.stdout, state) {
+				t.Errorf("%s is not told: %s", state, r.stdout)
+			}
+			if raw := acts.FindString(ourColours.ReplaceAllString(r.stdout, "")); raw != "" {
+				t.Errorf("%s: %q reached the terminal: %q", command, raw, r.stdout)
+			}
+		}
 	}
 }

@@ -86,6 +86,7 @@ type Lock struct {
 	Path   string             `json:"path"`
 	PID    int                `json:"pid,omitzero"` // as its owner.json says
 	At     string             `json:"at,omitzero"`
+	Domain string             `json:"domain,omitzero"` // which processes can prove it abandoned: boot, device and inode
 	AgeMs  int64              `json:"ageMs"`
 	Advice string             `json:"advice,omitzero"`
 }
@@ -203,7 +204,7 @@ func (r *Report) checkLock(dir string, o eventlog.Options) {
 	if err != nil {
 		r.warn("%v", err)
 	}
-	r.Lock = Lock{State: st.State, Path: st.Path, PID: st.PID, At: st.At, AgeMs: st.Age.Milliseconds()}
+	r.Lock = Lock{State: st.State, Path: st.Path, PID: st.PID, At: st.At, Domain: st.Domain, AgeMs: st.Age.Milliseconds()}
 	old := st.Age > o.LockStale
 	switch st.State {
 	case eventlog.LockHeld:
