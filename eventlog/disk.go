@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 )
@@ -46,11 +47,13 @@ type logFile interface {
 	Stat() (fs.FileInfo, error)
 	// ID names device and inode (volume and file id) on this machine.
 	ID() (string, error)
+	// Gate blocks until nobody but the lock's holder is before this process,
+	// and until the gate is closed nobody is let by. Nil where there is none.
+	Gate() io.Closer
 	// Lock takes the kernel's lock, exclusive or shared, and blocks until it
-	// is had. It calls next, where it can tell, when nobody but the lock's
-	// holder is before it. errors.ErrUnsupported where the filesystem has no
-	// such lock. Close drops it.
-	Lock(shared bool, next func()) error
+	// is had. errors.ErrUnsupported where the filesystem has no such lock.
+	// Close drops it.
+	Lock(shared bool) error
 	// TryLock is Lock without waiting: errBusy where the lock isn't free.
 	TryLock(shared bool) error
 	Close() error

@@ -5,6 +5,7 @@ package eventlog
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -72,19 +73,22 @@ func (f osLog) ID() (string, error) {
 	return fmt.Sprintf("%x.%x", uint64(st.Dev), uint64(st.Ino)), nil
 }
 
-// Lock goes through a gate, the kernel's lock on the data directory, which is
-// held only while waiting for the log's: who waits at the log has the gate,
-// so that who just left can't pass it. A gate that can't be opened costs
-// fairness and nothing else.
-func (f osLog) Lock(shared bool, next func()) error {
-	if gate, err := f.gate(); err == nil {
-		defer gate.Close()
-		if flock(gate, unix.LOCK_EX) == nil {
-			next()
-		}
+// Gate is the kernel's lock on the data directory, which is held only while
+// waiting for the log's: who waits at the log has the gate, so that who just
+// left can't pass it. A gate that can't be had costs fairness and nothing else.
+func (f osLog) Gate() io.Closer {
+	gate, err := f.gate()
+	if err != nil {
+		return nil
 	}
-	return flock(f.File, how(shared))
+	if flock(gate, unix.LOCK_EX) != nil {
+		gate.Close()
+		return nil
+	}
+	return gate
 }
+
+func (f osLog) Lock(shared bool) error { return flock(f.File, how(shared)) }
 
 func (f osLog) TryLock(shared bool) error {
 	if gate, err := f.gate(); err == nil {

@@ -3,6 +3,7 @@ package eventlog
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"unsafe"
@@ -49,9 +50,10 @@ func (f osLog) ID() (string, error) {
 	return fmt.Sprintf("%x.%x", info.VolumeSerialNumber, uint64(info.FileIndexHigh)<<32|uint64(info.FileIndexLow)), nil
 }
 
-// Lock has no gate: Windows is said to hand a freed range to who waits
-// longest, and doesn't tell who that is.
-func (f osLog) Lock(shared bool, _ func()) error { return f.lock(shared, 0) }
+// Gate is none: Windows is said to hand a freed range to who waits longest.
+func (f osLog) Gate() io.Closer { return nil }
+
+func (f osLog) Lock(shared bool) error { return f.lock(shared, 0) }
 
 func (f osLog) TryLock(shared bool) error {
 	return f.lock(shared, windows.LOCKFILE_FAIL_IMMEDIATELY)

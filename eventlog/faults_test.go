@@ -182,11 +182,11 @@ func (l *faultyLog) ID() (string, error) {
 	}
 	return l.logFile.ID()
 }
-func (l *faultyLog) Lock(shared bool, next func()) error {
+func (l *faultyLog) Lock(shared bool) error {
 	if f := l.d.op("Lock"); f.err != nil {
 		return f.err
 	}
-	return l.logFile.Lock(shared, next)
+	return l.logFile.Lock(shared)
 }
 func (l *faultyLog) TryLock(shared bool) error {
 	if f := l.d.op("TryLock"); f.err != nil {

@@ -3,16 +3,17 @@ package eventlog
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"sync"
 )
 
 // turnstile is this process's place at the kernel's lock. A wait for it can't
-// be broken off, so one that a call gives up is left standing for the next
-// call to take over; if it succeeds while nobody wants it, the lock is dropped
-// at once. A stopped holder thus costs a process one blocked thread a kind,
-// however many of its calls time out.
+// be broken off, so one that a call gives up is left standing, without the
+// gate, for the next call to take over; if it succeeds while nobody wants it,
+// the lock is dropped at once. A stopped holder thus costs a process one
+// blocked thread a kind and file, however many of its calls time out.
 type turnstile struct {
 	mu    sync.Mutex
 	waits [2]*kernelWait // exclusive, shared
@@ -21,7 +22,8 @@ type turnstile struct {
 type kernelWait struct {
 	file   logFile
 	wanted bool
-	done   chan error // gets one value when the wait ends while wanted
+	gate   io.Closer  // in hand; nil: not, or not any more
+	done   chan error // gets one value when the wait ends
 }
 
 // pass gives the open log with the kernel's lock on it. The path names that
@@ -64,18 +66,14 @@ func names(d disk, path string, f logFile) (bool, error) {
 	return os.SameFile(mine, there), nil
 }
 
+// lock is pass for whatever file the path names now.
 func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, create bool, ahead func(logFile)) (logFile, error) {
 	kind := 0
 	if shared {
 		kind = 1
 	}
-	t.mu.Lock()
-	w := t.waits[kind]
-	if w != nil {
-		w.wanted = true
-		t.mu.Unlock()
-	} else {
-		t.mu.Unlock()
+	w := t.standing(d, path, kind)
+	if w == nil {
 		f, err := d.OpenLog(path, !shared, create)
 		if err != nil {
 			return nil, err
@@ -92,20 +90,7 @@ func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, creat
 		t.mu.Lock()
 		t.waits[kind] = w
 		t.mu.Unlock()
-		go func() {
-			err := f.Lock(shared, func() {
-				if ahead != nil {
-					ahead(f)
-				}
-			})
-			t.mu.Lock()
-			defer t.mu.Unlock()
-			t.waits[kind] = nil
-			if err != nil || !w.wanted {
-				f.Close()
-			}
-			w.done <- err
-		}()
+		go t.wait(w, kind, ahead)
 	}
 	select {
 	case err := <-w.done:
@@ -123,7 +108,60 @@ func (t *turnstile) lock(ctx context.Context, d disk, path string, shared, creat
 			w.file.Close()
 		}
 	default:
-		w.wanted = false
+		w.giveUp()
 	}
 	return nil, context.Cause(ctx)
+}
+
+// standing is a wait that a call gave up, wanted again; nil where there is
+// none, or none for the file that the path names: it is left to itself then.
+func (t *turnstile) standing(d disk, path string, kind int) *kernelWait {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	w := t.waits[kind]
+	if w == nil {
+		return nil
+	}
+	if same, err := names(d, path, w.file); err != nil || !same {
+		t.waits[kind] = nil
+		return nil
+	}
+	w.wanted = true
+	return w
+}
+
+// wait is the wait itself.
+func (t *turnstile) wait(w *kernelWait, kind int, ahead func(logFile)) {
+	gate := w.file.Gate()
+	t.mu.Lock()
+	w.gate = gate
+	if !w.wanted {
+		w.giveUp()
+	}
+	wanted := w.wanted
+	t.mu.Unlock()
+	if wanted && ahead != nil {
+		ahead(w.file)
+	}
+	err := w.file.Lock(kind == 1)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.waits[kind] == w {
+		t.waits[kind] = nil
+	}
+	wanted = w.wanted
+	w.giveUp() // of the gate, it has no more use
+	if err != nil || !wanted {
+		w.file.Close()
+	}
+	w.done <- err
+}
+
+// giveUp leaves the gate to others. The turnstile's mu is held.
+func (w *kernelWait) giveUp() {
+	w.wanted = false
+	if w.gate != nil {
+		w.gate.Close()
+		w.gate = nil
+	}
 }

@@ -87,7 +87,7 @@ func TestABusyLogsLockIsAsOldAsItsCommit(t *testing.T) {
 	}})
 	defer l.Close()
 	made := time.Now() // when its directory was
-	for range 500 { // a machine too slow for calls to be close shows nothing
+	for range 500 {    // a machine too slow for calls to be close shows nothing
 		if time.Since(made) > 20*busyGap {
 			break
 		}

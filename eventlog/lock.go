@@ -77,7 +77,6 @@ type held struct {
 
 // acquire takes both locks, or explains why not.
 func (l *Log) acquire(ctx context.Context) (*held, error) {
-	l.calls++
 	w := l.deadline(ctx)
 	defer w.cancel()
 	if !l.o.Adoption {
@@ -175,7 +174,8 @@ func (l *Log) denied(timeout, busy error) error {
 // process leaves that dies between here and there is the next one's.
 func (h *held) prepare(tag string) error {
 	l := h.l
-	if l.calls == 1 {
+	if !l.swept {
+		l.swept = true
 		l.sweepOthers()
 	}
 	h.private = l.lockPath() + "." + tag
@@ -355,6 +355,9 @@ const busyGap = 50 * time.Millisecond
 
 // keep leaves the private name to the next call, and to tidy when none comes.
 func (l *Log) keep(private string) {
+	if l.kept != "" && l.kept != private {
+		l.discard(l.kept) // of a log that was replaced
+	}
 	l.kept = private
 	l.idle.Reset(busyGap)
 }
@@ -378,7 +381,8 @@ func (l *Log) removeKept() bool {
 	}
 	f, err := l.disk.OpenLog(l.Path(), true, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		l.kept = "" // the name is of a log that is gone; the next log's first call sweeps
+		// The name is of a log that is gone, and no lock says whose it is now.
+		l.kept, l.swept = "", false // the next log's first call sweeps
 		return true
 	}
 	if err != nil {
@@ -388,9 +392,28 @@ func (l *Log) removeKept() bool {
 	if f.TryLock(false) != nil {
 		return false
 	}
-	l.sweep(l.kept)
-	l.kept = ""
-	return true
+	l.kept = l.discard(l.kept)
+	return l.kept == ""
+}
+
+// discard removes a lock under a private name that another process may take
+// for its own, where the log was replaced: it is moved away first, for half of
+// it must never become a lock. What it couldn't remove it returns the name of.
+func (l *Log) discard(private string) (left string) {
+	away := l.freshName()
+	err := l.disk.RenameDir(private, away)
+	if errors.Is(err, errors.ErrUnsupported) {
+		err = l.disk.RenameFile(private, away)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ""
+	case err != nil:
+		return private
+	case l.sweep(away) != nil:
+		return away
+	}
+	return ""
 }
 
 // sweep removes a lock under its private name.
@@ -401,8 +424,7 @@ func (l *Log) sweep(private string) error {
 
 // sweepOthers removes what processes of another boot, or on a log that was
 // replaced since, left under their private names. One that lives and finds
-// its own gone fails its call, and its next is right: it is moved away first,
-// for half of it must never become a lock.
+// its own gone fails its call, and its next is right.
 func (l *Log) sweepOthers() {
 	all, err := l.disk.Names(l.dir)
 	if err != nil {
@@ -411,14 +433,7 @@ func (l *Log) sweepOthers() {
 	for _, name := range all {
 		tag, ok := strings.CutPrefix(name, lockName+".")
 		if raw, err := hex.DecodeString(tag); ok && err == nil && len(raw) == 8 {
-			away := l.freshName()
-			err := l.disk.RenameDir(filepath.Join(l.dir, name), away)
-			if errors.Is(err, errors.ErrUnsupported) {
-				err = l.disk.RenameFile(filepath.Join(l.dir, name), away)
-			}
-			if err == nil {
-				l.sweep(away)
-			}
+			l.discard(filepath.Join(l.dir, name))
 		}
 	}
 }

@@ -32,7 +32,7 @@ type Log struct {
 	// of arrival.
 	queue     *semaphore.Weighted
 	turnstile turnstile
-	calls     int   // that went for the lock; guarded by queue
+	swept     bool  // what others left under private names; guarded by queue
 	adoptions int   // guarded by queue
 	unsure    error // guarded by queue; set: an append's outcome is unknown
 
@@ -53,16 +53,21 @@ func Open(dir string, o Options) *Log {
 	return l
 }
 
-// Close removes what a busy Log keeps between its commits. It waits for
-// nobody: where another has the kernel's lock, that one removes it or keeps it
-// in its turn, and this Log looks again while it lives. It can still be used.
+// Close removes what a busy Log keeps between its commits. Where another has
+// the kernel's lock it tries for 50 ms: a writer removes it or keeps it in its
+// turn, but who only looks does not. This Log tries on while it lives, and can
+// still be used.
 func (l *Log) Close() {
 	if l.queue.TryAcquire(1) {
 		defer l.queue.Release(1)
 		l.idle.Stop()
-		if !l.removeKept() {
-			l.idle.Reset(busyGap)
+		for range 5 {
+			if l.removeKept() {
+				return
+			}
+			time.Sleep(busyGap / 5)
 		}
+		l.idle.Reset(busyGap)
 	}
 }
 
@@ -198,10 +203,10 @@ func (l *Log) catchUp(f logFile, locked bool, m meter) error {
 // its disk, so that little is left to read and fold in the lock. What it finds
 // amiss, an append in flight above all, is for the call itself to find.
 func (l *Log) readAhead(f logFile) {
-	if l.o.ReplayEachCall {
+	// Not while a View has the fold: others wait at the gate behind us.
+	if l.o.ReplayEachCall || !l.mu.TryLock() {
 		return
 	}
-	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fold.checked = l.catchUp(f, false, meter{phases: Phases{}}) == nil
 }

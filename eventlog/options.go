@@ -33,7 +33,7 @@ type Options struct {
 	// Hook is called before each step of an Update; an error stops the call
 	// there, as a failure of that step would. The lab and tests use it.
 	Hook func(Step) error
-	// Stderr gets warnings, one line each; nil: none. Its failures are
+	// Stderr gets warnings, one line each, from any goroutine; nil: none. Its failures are
 	// ignored.
 	Stderr io.Writer
 }

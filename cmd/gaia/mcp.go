@@ -53,7 +53,7 @@ func (a *app) serverLog(path string, hook func(eventlog.Step) error) (*eventlog.
 
 // serve speaks MCP on the standard streams until its input or ctx ends.
 func (a *app) serve(ctx context.Context, log *eventlog.Log) error {
-	in, ok := polled(a.stdin, a.stdout, a.stderr)
+	in, ok := polled(a.stdin)
 	if ok {
 		oneProcessor(a.getenv)
 	}
