@@ -66,8 +66,8 @@ func child(role, dir, name string, n int) *exec.Cmd {
 	return c
 }
 
-// dieAt makes one call, after some others, and dies at its nth file operation;
-// exit 0 says that there is none.
+// dieAt makes one call, after some others, closes the log, and dies at the nth
+// file operation of both; exit 0 says that there is none.
 func dieAt(dir string, before, n int, halfway bool) {
 	l, d := openFaulty(dir, Options{Adoption: true}, nil)
 	for range before {
@@ -94,6 +94,7 @@ func dieAt(dir string, before, n int, halfway bool) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(3)
 	}
+	l.Close()
 	os.Exit(0)
 }
 

@@ -219,6 +219,14 @@ var prepared = map[string]struct {
 		fill(t, dir, 3)
 		abandon(t, dir)
 	}},
+	"a log and leftovers of another boot": {3, 0, func(t *testing.T, dir string) {
+		fill(t, dir, 3)
+		for _, tag := range []string{"0123456789abcdef", "0123456789abcde0"} {
+			private := filepath.Join(dir, lockName+"."+tag)
+			must(t, os.Mkdir(private, 0o700))
+			must(t, os.WriteFile(filepath.Join(private, ownerName), []byte(`{"pid":1,"domain":"another"}`), 0o600))
+		}
+	}},
 	"a log and a leftover of a lock": {3, 0, func(t *testing.T, dir string) {
 		fill(t, dir, 3)
 		abandon(t, dir)

@@ -35,6 +35,48 @@ func TestNothingOfABusyLogIsLeftWhateverWasInItsWay(t *testing.T) {
 			l.Close()
 			d.set(nil)
 		},
+		"nothing can be removed for a moment": func(t *testing.T, l *Log, busy func()) {
+			d := &faultyDisk{}
+			l.disk = d
+			busy()
+			d.set(func(_ int, op string) fault {
+				if op == "Remove" {
+					return fault{err: syscall.EBUSY}
+				}
+				return fault{}
+			})
+			l.Close()
+			time.Sleep(2 * busyGap)
+			d.set(nil)
+		},
+		"the log is replaced": func(t *testing.T, l *Log, busy func()) {
+			busy()
+			replaceAsIs(t, l)
+			busy()
+		},
+		"the log is removed, and made again": func(t *testing.T, l *Log, busy func()) {
+			busy()
+			f, err := os.Open(l.Path()) // so that its inode isn't the next one's
+			must(t, err)
+			defer f.Close()
+			must(t, os.Remove(l.Path()))
+			l.Close()
+			busy()
+		},
+		"others left theirs, and its first call gets no lock": func(t *testing.T, l *Log, busy func()) {
+			must(t, numbered(Open(l.Dir(), Options{Adoption: true}), "x"))
+			must(t, os.Mkdir(l.lockPath()+".0123456789abcdef", 0o700))
+			f, err := osDisk{}.OpenLog(l.Path(), true, false)
+			must(t, err)
+			must(t, f.TryLock(false))
+			l.o.LockTimeout = 50 * time.Millisecond
+			if numbered(l, "x") == nil {
+				t.Error("it got the lock")
+			}
+			must(t, f.Close())
+			l.o.LockTimeout = 10 * time.Second
+			busy()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -53,6 +95,87 @@ func TestNothingOfABusyLogIsLeftWhateverWasInItsWay(t *testing.T) {
 			t.Errorf("left %v", left)
 		})
 	}
+}
+
+// replaceAsIs puts a copy of the log in its place.
+func replaceAsIs(t *testing.T, l *Log) {
+	t.Helper()
+	text, err := os.ReadFile(l.Path())
+	must(t, err)
+	replace(func(b []byte) []byte { return b })(t, l.Path(), text)
+}
+
+// Close waits a moment for who only looks: the process may end right after.
+func TestClosedWhileAReaderLooksNothingIsLeft(t *testing.T) {
+	dir := t.TempDir()
+	l := Open(dir, Options{Adoption: true})
+	for range 3 {
+		must(t, numbered(l, "x"))
+	}
+	f, err := osDisk{}.OpenLog(l.Path(), false, false)
+	must(t, err)
+	must(t, f.TryLock(true))
+	time.AfterFunc(busyGap/2, func() { f.Close() })
+	l.Close()
+	l.idle.Stop() // as the process's end does
+	if got := listing(t, dir); len(got) != 1 {
+		t.Errorf("left %v", got)
+	}
+}
+
+// A process that tidies up after a log that was replaced doesn't hold the lock
+// that counts for the name that it kept: another may take it for its own lock at
+// any moment, and half of it must never become one.
+func TestTidyingUpNeverMakesALockWithoutItsMarker(t *testing.T) {
+	dir := t.TempDir()
+	fill(t, dir, 1)
+	kept, disk := openFaulty(dir, Options{Adoption: true}, nil)
+	for range 2 {
+		must(t, numbered(kept, "x"))
+	}
+	kept.idle.Stop() // this test decides when it tidies up
+	if kept.kept == "" {
+		t.Skip("the machine is too slow for calls to be close")
+	}
+	other, its := openFaulty(dir, Options{Adoption: true}, nil)
+	other.swept = true
+	tidied, proceed := make(chan bool), make(chan bool)
+	its.set(func(_ int, op string) fault {
+		if op != "RenameDir" {
+			return fault{}
+		}
+		its.set(nil)
+		return fault{do: func() { // its marker is written, and its rename comes now
+			replaceAsIs(t, kept)
+			removals := 0
+			disk.set(func(_ int, op string) fault {
+				if op == "Remove" {
+					removals++
+				}
+				if removals == 2 { // the marker is gone, its directory isn't
+					disk.set(nil)
+					return fault{do: func() { tidied <- true; <-proceed }}
+				}
+				return fault{}
+			})
+			go func() {
+				kept.tidy()
+				close(tidied)
+			}()
+			<-tidied
+		}}
+	})
+	h, err := other.acquire(t.Context())
+	close(proceed)
+	for range tidied { // until it is done
+	}
+	if err == nil { // it may as well find its directory gone
+		h.release()
+	}
+	if st, err := InspectLock(dir); err != nil || st.State != LockFree {
+		t.Errorf("a lock without its marker is left: %+v %v", st, err)
+	}
+	must(t, numbered(Open(dir, short(Options{Adoption: true})), "next"))
 }
 
 // unmarkable is a disk on which the first marker's name can't be written.

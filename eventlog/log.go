@@ -203,10 +203,10 @@ func (l *Log) catchUp(f logFile, locked bool, m meter) error {
 // its disk, so that little is left to read and fold in the lock. What it finds
 // amiss, an append in flight above all, is for the call itself to find.
 func (l *Log) readAhead(f logFile) {
-	// Not while a View has the fold: others wait at the gate behind us.
-	if l.o.ReplayEachCall || !l.mu.TryLock() {
+	if l.o.ReplayEachCall {
 		return
 	}
+	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.fold.checked = l.catchUp(f, false, meter{phases: Phases{}}) == nil
 }
