@@ -5,12 +5,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // disk is every file call the package makes, so that a test can fail or cut
 // short any of them. Errors are the system's own, for errors.Is with fs.Err*.
 type disk interface {
-	// MakeDir makes a directory and its parents, mode 0700.
+	// MakeDir makes a directory and its parents, mode 0700, and their entries
+	// durable.
 	MakeDir(dir string) error
 	// Mkdir makes one directory, mode 0700; fs.ErrExist where the name is taken.
 	Mkdir(path string) error
@@ -64,12 +66,31 @@ var errBusy = errors.New("the kernel's lock is held")
 // osDisk is the real one; its parts that differ by system are in the twins.
 type osDisk struct{}
 
-func (osDisk) MakeDir(dir string) error               { return os.MkdirAll(dir, 0o700) }
 func (osDisk) Mkdir(path string) error                { return os.Mkdir(path, 0o700) }
 func (osDisk) Lstat(path string) (fs.FileInfo, error) { return os.Lstat(path) }
 func (osDisk) Stat(path string) (fs.FileInfo, error)  { return os.Stat(path) }
 func (osDisk) Remove(path string) error               { return os.Remove(path) }
 func (osDisk) RenameFile(from, to string) error       { return os.Rename(from, to) }
+
+func (d osDisk) MakeDir(dir string) error {
+	var grown []string // the directories that get an entry
+	for at := dir; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || filepath.Dir(at) == at {
+			break
+		}
+		grown = append(grown, filepath.Dir(at))
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, at := range grown {
+		// Whoever may add to a directory need not be allowed to read it.
+		if err := d.SyncDir(at); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	return nil
+}
 
 func (osDisk) ReadHead(path string, n int) ([]byte, error) {
 	f, err := openRead(path)

@@ -1,6 +1,7 @@
 package eventlog
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,16 @@ func inspect(d disk, dir string, f logFile) (LockStatus, error) {
 	} else if err != nil {
 		return st, &IOError{Op: "look at the lock", Path: st.Path, Err: err}
 	}
+	// A marker that was read while the next lock's was written over it, or of
+	// which nothing was there yet, is another one a moment later.
 	text, _ := d.ReadHead(filepath.Join(st.Path, ownerName), maxOwner)
+	for range 3 {
+		again, _ := d.ReadHead(filepath.Join(st.Path, ownerName), maxOwner)
+		if bytes.Equal(again, text) {
+			break
+		}
+		text = again
+	}
 	o := parseOwner(text)
 	st.State, st.Age = LockForeign, age
 	st.PID, st.At, st.Domain, st.Owner = o.PID, o.At, o.Domain, string(text[:min(len(text), 200)])

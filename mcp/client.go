@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -52,6 +53,9 @@ func (c *Client) Tools(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+// ErrNotWritten is returned by Call when the call was ended before its commit.
+var ErrNotWritten = errors.New("nothing was written")
+
 // Call asks tools/call. The error is a transport's or protocol's; a refusal
 // and a fail-closed answer are envelopes. If ctx ends before the call's commit
 // began, nothing is written; if later, the call's true answer is returned.
@@ -64,6 +68,9 @@ func (c *Client) Call(ctx context.Context, verb string, args jsontext.Value) (En
 	}
 	// Not ctx: the SDK would return at its end without the answer.
 	res, err := c.session.CallTool(context.WithoutCancel(ctx), params)
+	if wire, ok := errors.AsType[*jsonrpc.Error](err); ok && wire.Code == codeShuttingDown {
+		return Envelope{}, fmt.Errorf("%w: %w", ErrNotWritten, err)
+	}
 	if err != nil {
 		return Envelope{}, err
 	}

@@ -34,7 +34,7 @@ func (s *Server) session(c *conn) *sdk.Server {
 			defer func() {
 				if p := recover(); p != nil {
 					fmt.Fprintf(s.stderr, "gaia: error: %s panicked: %v\n%s", method, p, debug.Stack())
-					res, err = nil, errPanic
+					res, err = nil, errPanicAnywhere
 				}
 			}()
 			res, err = next(ctx, method, req)
@@ -84,5 +84,11 @@ func (s *Server) welcome(version string) *sdk.InitializeResult {
 	return res
 }
 
-var errPanic = &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
-	Message: "internal error: this call failed and wrote nothing; the server goes on; what happened is on its stderr, please report it"}
+// errPanic answers a call that panicked before it wrote, errPanicAnywhere one of
+// which that isn't known.
+var (
+	errPanic = &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+		Message: "internal error: this call failed and wrote nothing; the server goes on; what happened is on its stderr, please report it"}
+	errPanicAnywhere = &jsonrpc.Error{Code: jsonrpc.CodeInternalError,
+		Message: "internal error: this request failed, and whether a call wrote is unknown: look before you call again; the server goes on; what happened is on its stderr, please report it"}
+)

@@ -57,6 +57,9 @@ func (a *app) verb(ctx context.Context, verb core.Verb, args jsontext.Value) err
 	}
 	e, err := client.Call(ctx, string(verb), args)
 	closeErr := client.Close()
+	if err != nil && ctx.Err() != nil && !errors.Is(err, mcp.ErrNotWritten) {
+		return &exitError{exitNo, fmt.Errorf("interrupted, and whether the call was carried out is unknown (%w); look with `gaia events` before you call again", err)}
+	}
 	if err != nil {
 		return interrupted(ctx, err)
 	}
