@@ -218,7 +218,7 @@ func (s *State) decideAck(at string, a args) (Decision, string) {
 	if !ok {
 		return Decision{}, "messageId: no message " + quote(id) + " on this bus"
 	}
-	if to := s.symbols.string(s.messages[i].to); to != actor.ref {
+	if to := s.symbols.string(s.messages.at(i).to); to != actor.ref {
 		return Decision{}, fmt.Sprintf("messageId: %s is addressed to %s; only its addressee may acknowledge it", id, clip(to))
 	}
 	return Decision{
@@ -335,7 +335,7 @@ func (s *State) sender(name, key string) (found *actor) {
 	}
 	for _, i := range s.byName[name] {
 		a := &s.actors[i]
-		if k, bound := s.keys[senderKey{a.ref, key}]; bound && s.symbols.string(s.messages[k].fromName) == name {
+		if k, bound := s.keys[senderKey{a.ref, key}]; bound && s.symbols.string(s.messages.at(k).fromName) == name {
 			if found != nil {
 				return nil
 			}
@@ -355,7 +355,7 @@ func resultOf(m *Message, verb Verb) Result {
 // again answers a key that is bound: the first result for the same arguments,
 // a refusal for others.
 func (s *State) again(i int, a args, verb Verb, kind, body, cor string, granted, denied []string) (Decision, string) {
-	m, p := s.message(i), &s.messages[i]
+	m, p := s.message(i), s.messages.at(i)
 	same := func(arg, ref, name string) bool {
 		address := a.trimmed(arg)
 		return address == ref || address == name

@@ -142,15 +142,15 @@ func (s *State) Actors() []ActorView {
 func (s *State) Snapshot() Snapshot {
 	n := Snapshot{
 		Counters: Counters{s.lastActor, s.lastMessage, s.lastCorrelation, s.events},
-		Actors:   s.Actors(), Messages: make([]MessageView, len(s.messages)),
+		Actors:   s.Actors(), Messages: make([]MessageView, s.messages.n),
 		Handoffs: slices.Clone(s.handoffs), AuthorityDenials: slices.Clone(s.denials), Rejections: s.rejections,
 	}
 	for _, t := range slices.Sorted(maps.Keys(s.unknown)) {
 		n.UnknownEvents = append(n.UnknownEvents, TypeCount{t, s.unknown[t]})
 	}
 	n.LastEventAt = s.textOrNil(s.lastAt)
-	for i := range s.messages {
-		n.Messages[i] = MessageView{s.message(i), s.messages[i].ackNote}
+	for i := range s.messages.n {
+		n.Messages[i] = MessageView{s.message(i), s.messages.at(i).ackNote}
 	}
 	return n
 }

@@ -12,7 +12,7 @@ type State struct {
 	actors   []actor // in the order they were registered
 	byRef    map[string]int
 	byName   map[string][]int // bearers, in the order they took the name
-	messages []message
+	messages messages
 	oddIDs   map[string]int   // of messages whose id isn't their place
 	early    map[string][]int // messages to a ref that nobody had minted yet
 
@@ -72,7 +72,7 @@ func Apply(s *State, e Event) {
 		}
 		for _, id := range e.MessageIDs {
 			if i, ok := s.checkMessage(e, id); ok {
-				if m := &s.messages[i]; m.delivered == 0 {
+				if m := s.messages.at(i); m.delivered == 0 {
 					m.delivered = s.lastAt
 				}
 			}
@@ -92,7 +92,7 @@ func Apply(s *State, e Event) {
 		s.checkRef(e, e.To)
 		s.checkRef(e, e.ReplyTo)
 		if i, ok := s.checkMessage(e, e.MessageID); ok {
-			s.messages[i].handoff = true
+			s.messages.at(i).handoff = true
 		}
 	case *CommandRejected:
 		s.rejections++
@@ -108,7 +108,7 @@ func known(e Event) bool {
 }
 
 func (s *State) ack(e *MessageAcked, i int) {
-	m := &s.messages[i]
+	m := s.messages.at(i)
 	m.ackedBy, m.acked, m.ackNote = s.symbols.of(e.ActorID), s.lastAt, e.Note
 	to := s.symbols.string(m.to)
 	if a, ok := s.byRef[to]; ok {
@@ -210,7 +210,7 @@ func number(id, prefix string) (int64, bool) {
 
 func (s *State) send(e *MessageSent) {
 	m := &e.Message
-	i := len(s.messages)
+	i := s.messages.n
 	n, ok := number(m.MessageID, "msg-")
 	if !ok || n != s.lastMessage+1 {
 		s.find(FindingMessageOrder, m.MessageID, "a message's id is out of order")
@@ -234,7 +234,7 @@ func (s *State) send(e *MessageSent) {
 	}
 	s.checkRef(e, m.From)
 	s.checkRef(e, m.ReplyTo)
-	s.messages = append(s.messages, p)
+	s.messages.add(p)
 	if e.IdempotencyKey != "" {
 		k := senderKey{m.From, e.IdempotencyKey}
 		if _, bound := s.keys[k]; !bound {

@@ -224,14 +224,16 @@ func (c *fold) corrupt(reason string) error {
 
 // take folds whole lines that stand at the offset.
 func (c *fold) take(lines []byte) error {
-	for rest := lines; len(rest) > 0; {
-		end := bytes.IndexByte(rest, '\n')
-		if err := core.FoldLine(c.state, rest[:end]); err != nil {
-			return c.refusal(rest[:end], err) // nothing of the line was applied
+	done, n := 0, 0
+	for done < len(lines) {
+		end := done + bytes.IndexByte(lines[done:], '\n')
+		if err := core.FoldLine(c.state, lines[done:end]); err != nil {
+			c.guard(lines[:done], n) // nothing of the line itself was applied
+			return c.refusal(lines[done:end], err)
 		}
-		c.guard(rest[:end+1])
-		rest = rest[end+1:]
+		done, n = end+1, n+1
 	}
+	c.guard(lines, n)
 	return nil
 }
 
@@ -251,9 +253,9 @@ func (c *fold) refusal(line []byte, err error) error {
 	return c.corrupt(printable(err.Error()))
 }
 
-// guard moves the offset past bytes that were folded and remembers them.
-func (c *fold) guard(p []byte) {
-	c.lines++
+// guard moves the offset past lines that were folded and remembers them.
+func (c *fold) guard(p []byte, lines int) {
+	c.lines += lines
 	c.offset += int64(len(p))
 	c.since.Write(p)
 	c.tail = append(c.tail, p[max(0, len(p)-guardTail):]...)
